@@ -1,0 +1,1 @@
+"""TIME: what acts. Everything that waits, in the order in which a message travels."""

@@ -1,0 +1,1 @@
+"""Hosts: the chat surfaces that come with the runtime."""

@@ -1,0 +1,1 @@
+"""Model adapters: one call is one round of a provider."""

@@ -1,0 +1,1 @@
+"""VALUES: what travels. Frozen, no I/O, no clock; imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""Context strategies: pure choices of which rows a request shows."""

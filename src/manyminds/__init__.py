@@ -1,0 +1,1 @@
+"""manyminds: an actor runtime for chat bots that hold many minds."""

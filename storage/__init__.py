@@ -1,0 +1,1 @@
+"""MEMORY: what lasts. Bytes on disk; knows messages, not actors."""
