@@ -1,0 +1,82 @@
+"""Turn records: what makes a turn resumable (design, "What lasts").
+
+One record per (room, agent), outside every branch. Written at the turn's start, at each round's end before
+any call is dispatched, at each boundary, and as `closing` when the turn has ended and its words are still on
+their way. Results are records of their own, so that one result does not rewrite the round.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from .blocks import ReplyBlock
+from .codec import record
+from .places import ChannelRef, Place
+from .registry import ProseMode
+from .wakes import Answered, Wake
+
+Phase: TypeAlias = Literal["running", "closing"]
+Ending: TypeAlias = Literal["", "completed", "turn_ended", "cancelled", "exhausted"]
+
+
+@record("send")
+@dataclass(frozen=True, slots=True)
+class ExplicitSend:
+    """A call that posts: its id and the number of its post in the turn's speech chain."""
+
+    call_id: str
+    number: int
+
+
+@record("round")
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round that ended in calls: its blocks verbatim, and what its request had heard.
+
+    `watermark` is a log position, `heard` an inbox number.
+    """
+
+    number: int
+    blocks: tuple[ReplyBlock, ...]
+    watermark: int
+    heard: int
+    sends: tuple[ExplicitSend, ...] = ()
+
+
+@record("turn")
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of one agent.
+
+    `number` counts the agent's turns and never goes back. `checkpoint`: the log position before the turn's
+    own rows. `watermark` / `heard`: the log position and inbox number that the latest request contains.
+    `speech`: the next number of the speech chain. `attempt` counts sends of the current request from 0.
+    """
+
+    room: str
+    agent: str
+    incarnation: int
+    number: int
+    branch: int
+    mode: ProseMode
+    started: float
+    wakes: tuple[Wake, ...]
+    checkpoint: int
+    watermark: int
+    heard: int
+    locus: Place | None = None
+    author: str = ""
+    silent: bool = False
+    system_prompt: str = ""
+    phase: Phase = "running"
+    ending: Ending = ""
+    rounds: int = 0
+    speech: int = 1
+    attempt: int = 0
+    silenced: bool = False
+    sent_to: tuple[ChannelRef, ...] = ()
+    answered: tuple[Answered, ...] = ()
+    suppressed: int = 0
+    private: int = 0
+    calls: int = 0
+    cuts: int = 0
+    round: Round | None = None
