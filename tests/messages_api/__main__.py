@@ -1,0 +1,107 @@
+"""Runs the stand-in by itself: `python -m tests.messages_api`, from the root of the repository.
+
+Owns: the options. The address is the first line of stdout. A line on stdin opens every gate that a reply stands
+before (`--fault slow`); the end of stdin changes nothing; SIGINT or SIGTERM ends it, with status 0.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from types import FrameType
+
+from .errors import api_error
+from .faults import (
+    BAD_REQUESTS,
+    Cut,
+    EmptyStream,
+    EndEarly,
+    Gate,
+    Hold,
+    StreamError,
+    overloaded,
+    rate_limited,
+    server_error,
+    spend_limited,
+)
+from .models import DEFAULT_MODELS, load_models
+from .recording import Recorded
+from .replies import Answer, Queue, Script, always, echo, partial_call, reply
+from .server import MessagesServer
+from .service import Service
+
+FAULTS: dict[str, Callable[[], Answer]] = {
+    "none": lambda: reply("ok"),
+    "end-early": lambda: reply("ok", faults=[EndEarly()]),
+    "cut": lambda: reply("ok", faults=[Cut()]),
+    "no-response": lambda: reply("ok", faults=[Cut(None)]),
+    "stream-error": lambda: reply("ok", faults=[StreamError(api_error(529, "Overloaded"))]),
+    "stream-refusal": lambda: reply("ok", faults=[StreamError(BAD_REQUESTS["unknown-tool"], 0)]),
+    "empty": lambda: reply("ok", faults=[EmptyStream()]),
+    "slow": lambda: reply("ok", faults=[Hold(Gate())]),
+    "partial-tool": lambda: partial_call("write", '{"path":"a.txt","body":"hel'),
+    "429": rate_limited,
+    "429-spend": spend_limited,
+    "500": server_error,
+    "529": overloaded,
+    **{f"400-{name}": partial(BAD_REQUESTS.__getitem__, name) for name in BAD_REQUESTS},
+}
+
+
+def options(given: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.messages_api", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--models", type=Path, help="JSON list of model rows, added to the table or replacing rows")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        choices=sorted(FAULTS),
+        metavar="KIND",
+        help=f"what the next request meets; may be repeated. One of: {', '.join(sorted(FAULTS))}",
+    )
+    parser.add_argument("--reply", default="ok", help="the text of every reply after the faults")
+    parser.add_argument("--echo", action="store_true", help="after the faults, answer with an outline of the request")
+    return parser.parse_args(given)
+
+
+def script_of(chosen: argparse.Namespace) -> Script:
+    """The faults in turn, then the same reply for ever."""
+    faults = Queue(FAULTS[kind]() for kind in chosen.fault)
+    after = echo() if chosen.echo else always(chosen.reply)
+
+    def script(recorded: Recorded) -> Answer:
+        return faults(recorded) if len(faults) else after(recorded)
+
+    return script
+
+
+def main(given: Sequence[str]) -> int:
+    """Serves until a signal comes."""
+    chosen = options(given)
+    ended = Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGTERM, end)
+    models = load_models(chosen.models) if chosen.models else DEFAULT_MODELS
+    with MessagesServer(Service(script_of(chosen), models), chosen.port) as server:
+        print(server.url, flush=True)
+        Thread(target=_open_gates, args=(server,), daemon=True).start()
+        ended.wait()
+    return 0
+
+
+def _open_gates(server: MessagesServer) -> None:
+    for _ in sys.stdin:
+        server.open_gates()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
