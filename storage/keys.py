@@ -129,5 +129,5 @@ def _moment(seconds: float) -> bytes:
 def _after(prefix: bytes) -> bytes:
     kept = prefix.rstrip(b"\xff")
     if not kept:
-        return b"\xff" * (LONGEST_KEY + 1)
+        return b"\xff" * LONGEST_KEY
     return kept[:-1] + bytes([kept[-1] + 1])
