@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 logger = logging.getLogger(__name__)
 FILE_NAME = "operator-actions.jsonl"
@@ -79,20 +79,19 @@ class OperatorLog:
             os.close(file)
 
 
-def capped(value: Any) -> Any:
+def capped(value: object) -> Any:
     """The value with every list cut to 50; the mapping that holds a cut list says `truncated`."""
-    if isinstance(value, Mapping):
-        mapping: Mapping[Any, Any] = value
-        cut = any(_is_long(v) for v in mapping.values())
-        return {str(k): capped(v) for k, v in mapping.items()} | ({"truncated": True} if cut else {})
-    if isinstance(value, list | tuple):
-        items: Sequence[Any] = value
-        return [capped(v) for v in items[:LONGEST_LIST]]
+    if _is_mapping(value):
+        cut = any(_is_list(v) and len(v) > LONGEST_LIST for v in value.values())
+        return {str(k): capped(v) for k, v in value.items()} | ({"truncated": True} if cut else {})
+    if _is_list(value):
+        return [capped(v) for v in value[:LONGEST_LIST]]
     return value
 
 
-def _is_long(value: Any) -> bool:
-    if not isinstance(value, list | tuple):
-        return False
-    items: Sequence[Any] = value
-    return len(items) > LONGEST_LIST
+def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple)
