@@ -40,7 +40,7 @@ class StreamRouter:
     """
 
     __slots__ = (
-        "_answer", "_arrows", "_carry", "_expands", "_held", "_marked", "_needed", "_parts", "_pieces",
+        "_answer", "_arrows", "_carry", "_expands", "_held", "_line", "_marked", "_needed", "_parts", "_pieces",
         "_quotes", "_retained", "_runs", "_standing", "_state", "_target", "_whole",
     )  # fmt: skip
 
@@ -55,6 +55,7 @@ class StreamRouter:
         self._quotes = grammar is not None and grammar.quotes
         self._pieces = Pieces()
         self._runs: list[tuple[Place, list[str]]] = []
+        self._line: tuple[Place, list[str]] | None = None
         self._held: list[str] = []
         self.begin_round(answer, target, retained)
 
@@ -72,19 +73,11 @@ class StreamRouter:
 
     def feed(self, text: str) -> list[Delta]:
         """Route one delta; adjacent deltas for one place are merged."""
-        if (
-            self._state == _BODY
-            and (self._whole or NEWLINE not in text)
-            and (not self._expands or (_TOKEN_START not in text and not self._carry))
-        ):
-            if self._target is None or not text:
-                return []
-            self._parts.append(text)
-            return [(self._target, text)]
-        at, size = 0, len(text)
-        while at < size:
-            at = _STEPS[self._state](self, text, at)
-        return self._drain()
+        line = self._line  # set while inside a body line: nearly all deltas end here
+        if line is not None and NEWLINE not in text and _TOKEN_START not in text and text:
+            line[1].append(text)
+            return [(line[0], text)]
+        return self._walk(text)
 
     def end_segment(self) -> list[Delta]:
         """A run of text has ended: settle what is pending, back to line start (prose 6.3)."""
@@ -122,12 +115,22 @@ class StreamRouter:
         return self._pieces.of_round()
 
     def reset_round(self) -> None:
-        """Drop what this round routed; earlier rounds stay (prose 6.5). A `begin_round` follows."""
+        """Drop what this round routed; earlier rounds stay (prose 6.5). The target stays until it is set."""
         self._pieces.drop_round()
+        self.retarget(self._target)
 
     def reset(self) -> None:
-        """Drop everything routed (prose 6.1). A `begin_round` follows."""
+        """Drop everything routed (prose 6.1). The target stays until it is set."""
         self._pieces.drop_all()
+        self.retarget(self._target)
+
+    def _walk(self, text: str) -> list[Delta]:
+        at, size = 0, len(text)
+        while at < size:
+            at = _STEPS[self._state](self, text, at)
+        inside = self._state == _BODY and not self._carry
+        self._line = (self._target, self._parts) if inside and self._target is not None else None
+        return self._drain()
 
     # -- the states of table 6.3: each takes the text from `at` and gives back where it stopped -----------
 
@@ -212,7 +215,7 @@ class StreamRouter:
         return at
 
     def _body_step(self, text: str, at: int) -> int:
-        newline = _DOUBTFUL.search(text, at)
+        newline = None if self._whole else _DOUBTFUL.search(text, at)
         if newline is None:
             self._emit(text[at:])
             return len(text)
@@ -224,6 +227,7 @@ class StreamRouter:
 
     def _begin_segment(self) -> None:
         self._held.clear()
+        self._line = None
         self._state = _SEGMENT if self._whole else _LINE
         self._expands = self._quotes
         self._pieces.turn(begun=False)
@@ -304,6 +308,8 @@ class StreamRouter:
         self._carry = ""
 
     def _drain(self) -> list[Delta]:
+        if not self._runs:
+            return []
         deltas = [(place, parts[0] if len(parts) == 1 else "".join(parts)) for place, parts in self._runs]
         self._runs.clear()
         return deltas
