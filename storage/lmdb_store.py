@@ -18,11 +18,10 @@ from ..messages.codec import decode, encode
 from ..messages.errors import MapFull, RecordSetAside, StoreError, StoreReadOnly
 from .folder import DATA_FILE, FolderLock, NotAStore
 from .keys import META, TABLES, WRITTEN_ONCE
-from .readers import Readers
 from .snapshot import SnapshotOver, View
 from .store import GroupedStore
 from .units import Ops
-from .writers import StoreClosed, ThreadedWriter, Writer
+from .writers import ThreadedWriter, Writer
 
 logger = logging.getLogger(__name__)
 FORMAT = 1
@@ -83,7 +82,6 @@ class LmdbStore(GroupedStore):
         self._sync = sync
         self._map_size = _whole(map_size)
         self._map_limit = max(_whole(map_limit), self._map_size)
-        self._gate = Readers()
         self._lock = FolderLock(self.folder)
         self._lock.take()
         try:
@@ -96,7 +94,7 @@ class LmdbStore(GroupedStore):
 
     def reopen(self, writer: Writer | None = None) -> "LmdbStore":
         """See `Store`."""
-        self._crash()
+        self._end(forget=True)
         return LmdbStore(
             self.folder, map_size=self._map_size, map_limit=self._map_limit, sync=self._sync,
             writer=writer or self.writer.fresh(),
@@ -184,31 +182,21 @@ class LmdbStore(GroupedStore):
 
     @contextmanager
     def _view(self) -> Generator[View]:
-        with self._gate.reading():
-            if self._closed:
-                raise StoreClosed
-            with self._env.begin(buffers=False) as txn:
-                view = LmdbView(txn, self._tables)
-                try:
-                    yield view
-                finally:
-                    view.over = True
+        with self._env.begin(buffers=False) as txn:
+            view = LmdbView(txn, self._tables)
+            try:
+                yield view
+            finally:
+                view.over = True
 
     def _space(self) -> tuple[int, int]:
         info = self._env.info()
         return (info["last_pgno"] + 1) * self._env.stat()["psize"], info["map_size"]
 
-    def _readers(self) -> int:
-        return self._gate.count()
-
     def _shut(self) -> None:
-        with self._gate.alone() as alone:
-            if not alone:
-                raise StoreError("close() was called inside a snapshot; leave its `with` first")
-            self._closed = True
-            if not self._sync:
-                self._env.sync(True)
-            self._env.close()
+        if not self._sync:
+            self._env.sync(True)
+        self._env.close()
         self._lock.release()
 
 

@@ -14,7 +14,7 @@ from .keys import TABLES, WRITTEN_ONCE
 from .snapshot import SnapshotOver, View
 from .store import GroupedStore
 from .units import Ops
-from .writers import StoreClosed, ThreadedWriter, Writer
+from .writers import ThreadedWriter, Writer
 
 CHUNK = 256
 
@@ -93,7 +93,7 @@ class Draft:
             del self.table.chunks[which], self.table.firsts[which]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class MemoryView:
     """What a snapshot of the twin reads, until it is `over`."""
 
@@ -121,12 +121,11 @@ class MemoryStore(GroupedStore):
 
     def __init__(self, *, writer: Writer | None = None) -> None:
         self._tables = {name: Table() for name in sorted(TABLES)}
-        self._views: list[MemoryView] = []
         super().__init__(writer or ThreadedWriter())
 
     def reopen(self, writer: Writer | None = None) -> "MemoryStore":
         """See `Store`."""
-        self._crash()
+        self._end(forget=True)
         again = MemoryStore(writer=writer or self.writer.fresh())
         again._tables = self._tables
         return again
@@ -142,21 +141,14 @@ class MemoryStore(GroupedStore):
 
     @contextmanager
     def _view(self) -> Generator[View]:
-        if self._closed:
-            raise StoreClosed
         view = MemoryView(self._tables)
-        self._views.append(view)
         try:
             yield view
         finally:
             view.over = True
-            self._views.remove(view)
 
     def _space(self) -> tuple[int, int]:
         return sum(table.size for table in self._tables.values()), 0
-
-    def _readers(self) -> int:
-        return len(self._views)
 
     def _shut(self) -> None:
         pass

@@ -50,6 +50,11 @@ class Readers:
                 self._closing = False
                 self._changed.notify_all()
 
+    def reads_here(self) -> bool:
+        """Whether this very thread has a snapshot open."""
+        with self._changed:
+            return threading.get_ident() in self._by_thread
+
     def count(self) -> int:
         """Snapshots open now."""
         with self._changed:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..messages.errors import StoreError
+from .readers import Readers
 from .snapshot import SetAside, SetAsideList, Snapshot, View
 from .units import Done, Ops, Unit, Waiting, fault_of, waiting
 from .writers import StoreClosed, Writer
@@ -81,6 +82,7 @@ class GroupedStore(ABC):
         self.refuse: Callable[[Unit], Exception | None] | None = None
         self._writer = writer
         self._aside = SetAsideList()
+        self._gate = Readers()
         self._closed = False
         self._commits = self._units = self._refused = 0
         writer.start(self._commit)
@@ -103,31 +105,32 @@ class GroupedStore(ABC):
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
         """See `Store`."""
-        if self._closed:
-            raise StoreClosed
-        with self._view() as view:
-            yield Snapshot(view, self._aside)
+        with self._gate.reading():
+            if self._closed:
+                raise StoreClosed
+            with self._view() as view:
+                yield Snapshot(view, self._aside)
 
     def statistics(self) -> Statistics:
         """See `Store`."""
         used, map_size = (0, 0) if self._closed else self._space()
         return Statistics(
-            self._commits, self._units, self._refused, self._writer.waiting(), self._readers(),
+            self._commits, self._units, self._refused, self._writer.waiting(), self._gate.count(),
             len(self._aside.all()), used, map_size,
         )
 
     def close(self) -> None:
-        """See `Store`."""
-        if not self._closed:
-            self._writer.close()
-            self._shut()
-            self._closed = True
+        """See `Store`. Raises StoreError inside a snapshot of the same thread, and changes nothing then."""
+        self._end(forget=False)
 
-    def _crash(self) -> None:
-        if not self._closed:
-            self._writer.close(forget=True)
-            self._shut()
-            self._closed = True
+    def _end(self, forget: bool) -> None:
+        if self._gate.reads_here():
+            raise StoreError("a store cannot be closed inside a snapshot; leave its `with` first")
+        self._writer.close(forget)
+        with self._gate.alone():
+            if not self._closed:
+                self._closed = True
+                self._shut()
 
     @abstractmethod
     def _apply(self, units: Sequence[Ops]) -> None:
@@ -138,9 +141,6 @@ class GroupedStore(ABC):
 
     @abstractmethod
     def _space(self) -> tuple[int, int]: ...
-
-    @abstractmethod
-    def _readers(self) -> int: ...
 
     @abstractmethod
     def _shut(self) -> None: ...
