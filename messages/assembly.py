@@ -73,7 +73,7 @@ class _Draft:
         self.own_turn_last = False
         self._voices = voices
         self._changes = changes
-        self._prompted: set[tuple[str, object, str]] = set()
+        self._prompted: set[tuple[str, object, int | None, str]] = set()
         self._results_of: Row | None = None
 
     def add(self, row: Row) -> None:
@@ -111,7 +111,8 @@ class _Draft:
         if stamp is None:
             return
         text = str(stamp.get("text", CONTINUE))
-        key = (row.participant, stamp.get("turn"), text)
+        # A row's `heard` tells one request of a turn from the next.
+        key = (row.participant, stamp.get("turn"), row.heard, text)
         if key not in self._prompted:
             self._prompted.add(key)
             self.messages.append(_prompt(text))

@@ -121,7 +121,7 @@ def receipt(places: Sequence[tuple[ChannelRef | Place, str]], notes: Sequence[st
 def inference_failed(reason: str, consecutive: int) -> Notice:
     """The agent's last turn failed. `consecutive`: how many in a row have."""
     why = bounded(reason)
-    again = f" It is the {consecutive}. failed turn in a row." if consecutive > 1 else ""
+    again = f" That makes {consecutive} failed turns in a row." if consecutive > 1 else ""
     text = (
         f"[inference-failed] Your last turn could not be completed: {why}.{again} What was asked in it has not been "
         "answered; read back and answer what still matters."
