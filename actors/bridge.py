@@ -90,7 +90,7 @@ class LoopFuture(Generic[T]):
 
 async def wait(system: System, to: Address, make: Callable[[ReplyTo], Mail], timeout: float) -> Any:
     """`System.ask` for coroutines: the loop goes on meanwhile. Raises TimeoutError and Failed."""
-    future: LoopFuture[Any] = LoopFuture()
+    future: LoopFuture[object] = LoopFuture()
     reply = system.open_reply(future.set)
     try:
         system.tell(to, make(ReplyTo(reply)))

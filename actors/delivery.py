@@ -11,14 +11,15 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.errors import NotRouted
+from ..storage.operator_log import OperatorLog
 from .bridge import unwrapped
 from .cells import ENDED, PARKED, Cell, Housed
 from .inbox import Inbox, Waiting, here
-from .pykka_actor import refuse
+from .pykka_actor import PooledActor, refuse
 from .pykka_future import Timeout, asked
 from .supervision import MOST_REBUILDS, log_failure, rebuild_delay
 from .system import Builder, Clock, Letter, Mail, Store, System, Unit, operator_line
@@ -29,6 +30,7 @@ from .waits import check
 _log = logging.getLogger(__name__)
 REMEMBERED = 256
 REPLY = "reply"
+P = TypeVar("P", bound=PooledActor)
 _Key = tuple[str, str]
 
 
@@ -36,7 +38,8 @@ class Delivery:
     """The part of a `System` that is the same with threads and without."""
 
     def __init__(self, store: Store, clock: Clock, source: random.Random) -> None:
-        self.store: Any = store
+        self.store = store
+        self.operator_log: OperatorLog | None = None
         self.clock = clock
         self.random = source
         self.traces = TraceBus()
@@ -44,7 +47,7 @@ class Delivery:
         self._cells: dict[_Key, Cell] = {}
         self._ended: dict[str, dict[str, int]] = {}
         self._builders: dict[str, Builder] = {}
-        self._replies: dict[str, Callable[[Mail], None]] = {}
+        self._replies: dict[str, Callable[[Any], object]] = {}
         self._reply_numbers = itertools.count(1)
         self._stream_ids = itertools.count(1)
         # One lock for opening and closing cells; a tell to a living actor does not take it.
@@ -118,7 +121,7 @@ class Delivery:
             self.close_reply(reply)
         return unwrapped(to, answer)
 
-    def open_reply(self, resolve: Callable[[Mail], None]) -> Address:
+    def open_reply(self, resolve: Callable[[Any], object]) -> Address:
         """An address whose one mail is given to `resolve`."""
         name = str(next(self._reply_numbers))
         self._replies[name] = resolve
@@ -166,6 +169,14 @@ class Delivery:
             self._remember_end(address)
             if cell is not None:
                 self._close(cell)
+
+    def start_actor(self, kind: type[P], *args: Any, **kwargs: Any) -> Any:
+        """Start a host's own pykka actor on this system; returns its ref. It is not in the table."""
+        before, here.inbox = here.inbox, Inbox(self)
+        try:
+            return kind.start(*args, **kwargs)
+        finally:
+            here.inbox = before
 
     def lives(self, address: Address) -> bool:
         """Whether the address has a cell now."""

@@ -16,7 +16,7 @@ from pykka._envelope import Envelope
 
 from ..messages.address import Address
 from .cells import Cell
-from .pykka_actor import SPECIAL, PooledActor, PooledRef, StopFlag
+from .pykka_actor import SPECIAL, PooledActor, PooledRef, StopFlag, unwrap
 from .system import Mail, System
 
 _log = logging.getLogger(__name__)
@@ -107,9 +107,7 @@ class Actor(PooledActor):
 
     def _receive_pykka(self, mail: Any) -> None:
         """A message through a pykka ref or proxy of this actor."""
-        reply: Any = None
-        if type(mail) is Envelope:
-            reply, mail = mail.reply_to, mail.message
+        mail, reply = unwrap(mail)
         if isinstance(mail, messages._ActorStop):
             self.system.end(self.address)
             answer = None

@@ -50,6 +50,10 @@ class FaultSource:
         self.drawn[name] += 1
         return True
 
+    def may(self, name: str) -> bool:
+        """Whether that kind has a rate at all."""
+        return self._rates[name] > 0.0
+
     def off(self) -> None:
         """No more faults."""
         self._rates = dict.fromkeys(self._rates, 0.0)

@@ -80,21 +80,22 @@ class PooledRef(pykka.ActorRef[Any]):
         self.actor_class = actor.__class__
         self.actor_inbox = actor.actor_inbox
         self.actor_stopped = actor.actor_stopped
-        self._urn: str | None = None
 
     @property
     def actor_urn(self) -> str:  # type: ignore[override]  # pyright: ignore[reportIncompatibleVariableOverride]
         """The actor's URN."""
-        if self._urn is None:
-            self._urn = self.__dict__.setdefault("_made_urn", uuid.uuid4().urn)
-        return self._urn
+        urn: str | None = self.__dict__.get("_urn")
+        # setdefault: two threads that look at once see one URN.
+        return self.__dict__.setdefault("_urn", uuid.uuid4().urn) if urn is None else urn
 
     def tell(self, message: Any) -> None:
         """Send a message; ActorDeadError if the actor has stopped."""
         if self.actor_stopped.is_set():
             raise ActorDeadError(f"{self} not found")
-        # A raw Envelope would be taken for an ask.
-        self.actor_inbox.put(Envelope(message) if type(message) is Envelope else message)
+        if type(message) is Envelope:
+            # It would be taken for an ask.
+            message = Envelope(cast(Any, message))
+        self.actor_inbox.put(message)
 
     def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
         """Send a message and wait for the answer, or return its future. Raises AskCycle for a cycle."""
@@ -110,15 +111,24 @@ class PooledRef(pykka.ActorRef[Any]):
         return future.get(timeout=timeout) if block else future
 
 
+def unwrap(mail: Any) -> tuple[Any, Any]:
+    """(message, the future that waits for its answer or None)."""
+    if type(mail) is not Envelope:
+        return mail, None
+    envelope: Any = mail
+    return envelope.message, envelope.reply_to
+
+
 def refuse(mail: Any, name: str) -> None:
     """Answer an ask that a stopped actor's inbox still held; a tell is dropped, as in pykka."""
-    if type(mail) is not Envelope or mail.reply_to is None:
+    message, reply = unwrap(mail)
+    if reply is None:
         return
-    if isinstance(mail.message, messages._ActorStop):
-        mail.reply_to.set(None)
+    if isinstance(message, messages._ActorStop):
+        reply.set(None)
         return
     error = ActorDeadError(f"{name} stopped before handling the message")
-    mail.reply_to.set_exception(exc_info=(ActorDeadError, error, None))
+    reply.set_exception(exc_info=(ActorDeadError, error, None))
 
 
 class PooledInbox(Inbox):
@@ -178,7 +188,9 @@ class PooledActor(pykka.Actor):
         return self._actor_ref.actor_urn
 
     @classmethod
-    def start(cls, *args: Any, **kwargs: Any) -> pykka.ActorRef[Self]:
+    def start(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls, *args: Any, **kwargs: Any
+    ) -> pykka.ActorRef[Self]:
         """Start an actor, on the scheduler of the actor that starts it, else on the shared workers."""
         actor = cls(*args, **kwargs)
         assert getattr(actor, "_actor_ref", None) is not None, (
@@ -213,9 +225,7 @@ class PooledActor(pykka.Actor):
 
     def handle_one(self, mail: Any) -> None:
         """Handle one mail as pykka's loop does: an ask is answered, an exception of a tell ends the actor."""
-        reply: Any = None
-        if type(mail) is Envelope:
-            reply, mail = mail.reply_to, mail.message
+        mail, reply = unwrap(mail)
         try:
             answer = self._handle_receive(mail) if type(mail) in SPECIAL else self.on_receive(mail)
             if reply is not None:

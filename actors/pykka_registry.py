@@ -30,7 +30,8 @@ class Refs:
         return len(self._refs)
 
     def __getitem__(self, index: Any) -> Any:
-        return list(self._refs)[index]
+        refs: list[Any] = list(self._refs)
+        return refs[index]
 
     def append(self, ref: pykka.ActorRef[Any]) -> None:
         """Add a ref at the end."""

@@ -13,14 +13,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..messages.address import Address
-from ..messages.errors import Error, MapFull, StoreError
+from ..messages.errors import Error, InvalidSetting, MapFull, StoreError
+from ..storage.store import Store
+from ..storage.units import Unit
+from ..storage.writers import SteppedWriter
 from .bridge import Finish, LoopTask
 from .cells import Cell, Housed
 from .clock import VirtualClock
 from .delivery import Delivery
 from .faults import Faults, FaultSource, InjectedFault
 from .inbox import Inbox, Waiting, here
-from .system import Done, Statistics, Task, Unit
+from .system import Done, Statistics, Task
 from .timers import Alarm, Timers, fire
 from .virtual_loop import VirtualLoop
 from .waits import waiting
@@ -51,6 +54,13 @@ class _Job:
         self.over = True
 
 
+def _stepped(store: Store) -> SteppedWriter:
+    writer = store.writer
+    if not isinstance(writer, SteppedWriter):
+        raise InvalidSetting("a Simulation steps the store's writer: open the store with writer=SteppedWriter()")
+    return writer
+
+
 class Simulation(Delivery):
     """`System` in one thread, driven by its test.
 
@@ -61,10 +71,11 @@ class Simulation(Delivery):
     clock: VirtualClock
 
     def __init__(
-        self, store: Any, seed: int | str, *, park_rate: float = 0.0, faults: Faults | None = None,
+        self, store: Store, seed: int | str, *, park_rate: float = 0.0, faults: Faults | None = None,
         start_at: float = 1_700_000_000.0,
     ) -> None:
         super().__init__(store, VirtualClock(start_at), random.Random(f"{seed}/actors"))
+        self._writer = _stepped(store)
         self.seed = seed
         self.trace_log: list[str] = []
         self.failures: list[tuple[Address, str, BaseException]] = []
@@ -120,7 +131,7 @@ class Simulation(Delivery):
         """Take one step that is ready now; False if none is."""
         self._fire_due()
         jobs = len(self._jobs)
-        choices = len(self._ready) + jobs + self._loop.has_work() + self._writer_pending()
+        choices = len(self._ready) + jobs + self._loop.has_work() + self._writer.pending()
         if not choices:
             return False
         pick = self._steps.randrange(choices)
@@ -133,7 +144,7 @@ class Simulation(Delivery):
             self._loop.one_pass()
         else:
             self.trace_log.append("commit")
-            self.store.writer.step()
+            self._writer.step()
         return True
 
     def settle(self, limit: int = LIMIT) -> None:
@@ -142,6 +153,12 @@ class Simulation(Delivery):
             if not self.step():
                 return
         raise self._sign(TooManySteps(f"did not settle within {limit} steps; the last: {self.trace_log[-5:]}"))
+
+    def complete(self, coroutine: Coroutine[Any, Any, T], limit: int = LIMIT) -> T:
+        """Run a coroutine of the test in the virtual loop to its end, with everybody else; its result."""
+        task = self._loop.create_task(coroutine)
+        self.run(task.done, limit)
+        return task.result()
 
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass, taking every step that falls due on the way."""
@@ -160,10 +177,9 @@ class Simulation(Delivery):
         self.trace_log.append("crash")
         self._drop()
         self._loop.close()
-        writer = getattr(self.store, "writer", None)
-        if writer is not None:
-            writer.drop()
+        self._writer.drop()
         self.store = self.store.reopen()
+        self._writer = _stepped(self.store)
         self._loop = VirtualLoop(self.clock)
         self._refuse_by_fault()
 
@@ -219,9 +235,9 @@ class Simulation(Delivery):
         deadline: float | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Task:
-        """Run a coroutine in the virtual loop (or in `loop`, which is then not the simulation's)."""
+        """Run a coroutine in the virtual loop, whatever `loop` says: nothing has a thread here."""
         task = LoopTask(
-            loop or self._loop, make, lambda value, error: self.tell(to, done(value, error)),
+            self._loop, make, lambda value, error: self.tell(to, done(value, error)),
             name=name, deadline=deadline, left=self._task_left,
         )
         self._tasks[task] = None
@@ -314,10 +330,6 @@ class Simulation(Delivery):
         times = [at for at in (self._timers.next_at(), self._loop.next_at()) if at is not None]
         return min(times, default=None)
 
-    def _writer_pending(self) -> bool:
-        writer = getattr(self.store, "writer", None)
-        return writer is not None and bool(writer.pending())
-
     # Crashes and faults.
 
     def _drop(self) -> None:
@@ -348,7 +360,7 @@ class Simulation(Delivery):
         self._tasks.pop(task, None)
 
     def _refuse_by_fault(self) -> None:
-        if hasattr(self.store, "refuse"):
+        if self.faults.may("map_full") or self.faults.may("commit_refused"):
             self.store.refuse = self._refusal
 
     def _refusal(self, unit: Unit) -> Exception | None:

@@ -8,17 +8,22 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..messages.address import Address, ReplyTo
 from ..messages.errors import Error
+from ..storage.operator_log import OperatorLog
+from ..storage.store import Store
+from ..storage.units import Op, Unit
+
+__all__ = [
+    "Address", "Builder", "Clock", "Done", "JobNotStarted", "JobRefused", "Letter", "Living", "Mail", "Op", "ReplyTo",
+    "Statistics", "Store", "System", "Task", "Timer", "Unit", "operator_line",
+]
 
 Mail: TypeAlias = object
 Letter: TypeAlias = tuple[Address, Mail]
-Op: TypeAlias = tuple[str, bytes, bytes | None]
-Unit: TypeAlias = Sequence[Op]
 T = TypeVar("T")
 
 _operator_log = logging.getLogger("manyminds.operator")
@@ -40,18 +45,6 @@ class JobNotStarted(Error, TimeoutError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name!r} reached its deadline before a thread was free; it was not started")
-
-
-class Store(Protocol):
-    """What the runtime needs of a store (see `manyminds.storage`)."""
-
-    def submit(self, unit: Unit, done: Callable[[Exception | None], None]) -> None:
-        """Hand a unit to the writer; `done` is called in order, with the refusal or None."""
-        ...
-
-    def snapshot(self) -> AbstractContextManager[Any]:
-        """A consistent view for reading; it never outlives a handler."""
-        ...
 
 
 class Clock(Protocol):
@@ -110,7 +103,8 @@ class System(Protocol):
 
     clock: Clock
     random: random.Random
-    store: Any
+    store: Store
+    operator_log: OperatorLog | None
 
     def tell(self, to: Address, mail: Mail) -> None:
         """Put mail into the inbox of `to`, building its actor if none lives. Never raises, never blocks."""
@@ -199,7 +193,7 @@ class System(Protocol):
         """
         ...
 
-    def open_reply(self, resolve: Callable[[Mail], None]) -> Address:
+    def open_reply(self, resolve: Callable[[Any], object]) -> Address:
         """An address whose one mail is given to `resolve`, in the teller's thread."""
         ...
 
@@ -213,16 +207,14 @@ class System(Protocol):
 
 
 def operator_line(system: System, kind: str, text: str, **fields: Any) -> None:
-    """Tell the operator: a trace `operator` and a WARNING on `manyminds.operator` (agents.md 15).
+    """Tell the operator: a trace `operator`, a WARNING on `manyminds.operator`, an entry of the operator log.
 
-    The operator log of the store is written too where the store has one. Never raises.
+    Fields are plain values; `agent` names the agent concerned (agents.md 15). Never raises.
     """
     system.trace("operator", kind=kind, text=text, **fields)
     _operator_log.warning("%s: %s", kind, text, extra={"operator": {"kind": kind, **fields}})
-    note = getattr(system.store, "operator_line", None)
-    if note is None:
-        return
-    try:
-        note(kind=kind, at=system.clock.now(), note=text, **fields)
-    except Exception:
-        _operator_log.exception("%s could not be written to the operator log", kind)
+    if system.operator_log is not None:
+        agent = fields.pop("agent", None)
+        system.operator_log.write(
+            kind, system.clock.now(), agent=None if agent is None else str(agent), note=text, params=fields or None
+        )

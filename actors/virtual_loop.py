@@ -5,6 +5,7 @@ returns. There is nothing to select on: opening a socket, a pipe or a process ra
 """
 
 import asyncio
+import heapq
 import sys
 import threading
 from asyncio import events
@@ -47,9 +48,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def next_at(self) -> float | None:
         """When the loop's next timer is due."""
-        scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
-        # The heap's head may be cancelled; its successors are not in order.
-        return min((handle.when() for handle in scheduled if not handle.cancelled()), default=None)
+        inside: Any = self
+        scheduled = inside._scheduled
+        while scheduled and scheduled[0].cancelled():
+            # As the loop itself does at the head of a pass.
+            inside._timer_cancelled_count -= 1
+            heapq.heappop(scheduled)._scheduled = False
+        return float(scheduled[0].when()) if scheduled else None
 
     def one_pass(self) -> None:
         """Run everything that is ready, once, with this loop as the running one."""
@@ -66,9 +71,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         finally:
             events._set_running_loop(before)
             sys.set_asyncgen_hooks(*hooks)
-            self._thread_id = None
+            self._thread_id = None  # type: ignore[assignment]
 
-    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> asyncio.Handle:
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.Handle:
         """As call_soon: everything is in one thread."""
         return self.call_soon(callback, *args, context=context)
 

@@ -5,7 +5,7 @@ a time, so it has at most one wait. Never blocks.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..messages.errors import AskCycle
@@ -33,7 +33,7 @@ def _check(start: object, target: object) -> None:
 
 
 @contextmanager
-def waiting(who: Inbox | None, whom: Inbox | None) -> Iterator[None]:
+def waiting(who: Inbox | None, whom: Inbox | None) -> Generator[None]:
     """Note that `who` waits for `whom` while the block runs. Raises AskCycle, naming the cycle."""
     if who is None or whom is None:
         yield
