@@ -7,14 +7,17 @@ commits a transaction whole, whatever ends the process.
 
 import errno
 import logging
+import os
+import shutil
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import lmdb
 
-from ..messages.codec import decode, encode
+from ..messages.codec import decode, encode, record
 from ..messages.errors import MapFull, RecordSetAside, StoreError, StoreReadOnly
 from .folder import DATA_FILE, FolderLock, NotAStore
 from .keys import META, TABLES, WRITTEN_ONCE
@@ -32,8 +35,14 @@ RESERVE = 16 * STEP
 """Bytes past the limit that deletions may use: a full map could not be emptied without, since LMDB copies on write."""
 
 _STAMP = b"format"
-_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+@record("store")
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What says that an environment is ours, and in which format its tables are."""
+
+    format: int
 
 
 class LmdbView:
@@ -109,7 +118,7 @@ class LmdbStore(GroupedStore):
         except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError) as exc:
             raise NotAStore(f"{self.folder / DATA_FILE} is not a store, or is damaged ({exc}); left as it is") from exc
         except lmdb.Error as exc:
-            raise named(exc, str(self.folder)) from exc
+            raise named(exc, self.folder) from exc
         env.reader_check()
         return env
 
@@ -120,10 +129,10 @@ class LmdbStore(GroupedStore):
                 self._check_stamp()
             tables: dict[str, Any] = {name: self._env.open_db(name.encode()) for name in sorted(TABLES)}
             with self._env.begin(write=True, db=tables[META]) as txn:
-                txn.put(_STAMP, encode({"program": "manyminds", "format": FORMAT}), overwrite=False)
+                txn.put(_STAMP, encode(Stamp(FORMAT)), overwrite=False)
         except lmdb.Error as exc:
             self._env.close()
-            raise named(exc, str(self.folder)) from exc
+            raise named(exc, self.folder) from exc
         except BaseException:
             self._env.close()
             raise
@@ -137,10 +146,10 @@ class LmdbStore(GroupedStore):
                 stamp = decode(txn.get(_STAMP) or b"")
         except (lmdb.NotFoundError, lmdb.IncompatibleError, RecordSetAside):
             pass
-        if not isinstance(stamp, dict):
+        if not isinstance(stamp, Stamp):
             raise NotAStore(f"{self.folder} holds the LMDB environment of another program; name another folder")
-        if stamp != {"program": "manyminds", "format": FORMAT}:  # pyright: ignore[reportUnknownVariableType]
-            raise NotAStore(f"{self.folder} is a store of format {stamp}; this version reads format {FORMAT}")
+        if stamp.format != FORMAT:
+            raise NotAStore(f"{self.folder} is a store of format {stamp.format}; this version reads format {FORMAT}")
 
     def _apply(self, units: Sequence[Ops]) -> None:
         while True:
@@ -153,7 +162,7 @@ class LmdbStore(GroupedStore):
                         "prune the store, or open it with a larger map_limit"
                     ) from exc
             except lmdb.Error as exc:
-                raise named(exc, str(self.folder)) from exc
+                raise named(exc, self.folder) from exc
             else:
                 return
 
@@ -200,14 +209,23 @@ class LmdbStore(GroupedStore):
         self._lock.release()
 
 
-def named(exc: lmdb.Error, where: str) -> StoreError:
+def named(exc: lmdb.Error, folder: Path) -> StoreError:
     """LMDB's error under a name of ours."""
-    code = getattr(exc, "code", 0)
-    if code in _FULL:
-        return MapFull(f"the disk of {where} is full; nothing of the unit was written: make room and go on")
-    if code in _READ_ONLY or isinstance(exc, lmdb.ReadonlyError):
-        return StoreReadOnly(f"{where} cannot be written ({exc}); give this user the right to write there")
-    return StoreError(f"{where}: {exc}")
+    if isinstance(exc, lmdb.DiskError) or _says(exc, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or _cut(exc, folder):
+        return MapFull(f"the disk of {folder} is full; nothing of the unit was written: make room and go on")
+    if isinstance(exc, lmdb.ReadonlyError) or _says(exc, errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreReadOnly(f"{folder} cannot be written ({exc}); give this user the right to write there")
+    return StoreError(f"{folder}: {exc}; nothing of the unit was written. Check the disk, then open the store again")
+
+
+def _says(exc: lmdb.Error, *codes: int) -> bool:
+    # The C binding keeps no code: it is in the text only.
+    return any(os.strerror(code) in str(exc) for code in codes)
+
+
+def _cut(exc: lmdb.Error, folder: Path) -> bool:
+    # LMDB reports a write that a full disk cut short as an input/output error.
+    return _says(exc, errno.EIO) and shutil.disk_usage(folder).free < STEP
 
 
 def _whole(size: int) -> int:
