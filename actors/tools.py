@@ -124,6 +124,8 @@ class Tool:
         except Mismatch as mismatch:
             lines = "".join(f"\n- {problem}" for problem in mismatch.problems)
             raise BadCall(f"{self._not_run} its arguments do not fit:{lines}\n{self._expected}") from mismatch
+        except RecursionError as exc:
+            raise BadCall(f"{self._not_run} its arguments are nested too deeply. {self._expected}") from exc
 
     def invoke(self, arguments: Mapping[str, Any], context: ToolContext) -> Any:
         """Call the function with arguments that `parse` gave; for an async one, the awaitable."""
