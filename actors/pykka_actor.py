@@ -115,8 +115,7 @@ def unwrap(mail: Any) -> tuple[Any, Any]:
     """(message, the future that waits for its answer or None)."""
     if type(mail) is not Envelope:
         return mail, None
-    envelope: Any = mail
-    return envelope.message, envelope.reply_to
+    return cast(Any, mail).message, cast(Any, mail).reply_to
 
 
 def refuse(mail: Any, name: str) -> None:

@@ -1,0 +1,79 @@
+"""Mail and actors that the tests of this folder share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from manyminds.actors.dispatcher import Actor, handles
+from manyminds.actors.simulation import Simulation
+from manyminds.actors.system import System
+from manyminds.messages.address import Address, ReplyTo
+from manyminds.storage import MemoryStore, SteppedWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Count one more; `reply` is told all numbers so far."""
+
+    number: int
+    reply: ReplyTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Raise."""
+
+    error: BaseException
+    agent: str = ""
+    turn: int = 0
+    room: str = ""
+    id: str = ""
+    reply: ReplyTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a job or a coroutine ended."""
+
+    value: Any
+    error: BaseException | None
+
+
+class Counter(Actor):
+    """Keeps the numbers it was told, in memory; `built` counts its builds."""
+
+    built = 0
+
+    def __init__(self, system: System, address: Address) -> None:
+        super().__init__(system, address)
+        type(self).built += 1
+        self.numbers: list[int] = []
+
+    @handles(Count)
+    def count(self, mail: Count) -> None:
+        """Keep the number, and tell all of them."""
+        self.numbers.append(mail.number)
+        if mail.reply is not None:
+            self.system.tell(mail.reply.address, tuple(self.numbers))
+
+    @handles(Break)
+    def fail(self, mail: Break) -> None:
+        """Raise what the mail holds."""
+        raise mail.error
+
+
+class Collector(Actor):
+    """Hands every mail of the listed types to a list of the test's."""
+
+    def __init__(self, system: System, address: Address, into: list[Any]) -> None:
+        super().__init__(system, address)
+        self.into = into
+
+    def receive(self, mail: object) -> bool:
+        """Keep it."""
+        self.into.append(mail)
+        return True
+
+
+def simulation(seed: int | str = 1, **options: Any) -> Simulation:
+    """A simulation over a store in memory."""
+    return Simulation(MemoryStore(writer=SteppedWriter()), seed, **options)
