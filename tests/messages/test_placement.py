@@ -79,7 +79,7 @@ def test_a_placed_change_is_between_no_call_and_its_result(amount: Callable[[int
         results: set[int] = set()
         for _ in range(dice.randint(1, 6)):
             before: tuple[Role, ...] = ("user", "change")
-            roles += [role for role in before if dice.random() < 0.5]
+            roles.extend(role for role in before if dice.random() < 0.5)
             roles.append("assistant")
             results.add(len(roles))
             roles.append("user")
