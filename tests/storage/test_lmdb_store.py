@@ -298,7 +298,7 @@ def tiny_disk(folder: Path) -> Generator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_disk_full(tmp_path: Path) -> None:
