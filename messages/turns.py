@@ -32,7 +32,7 @@ class ExplicitSend:
 class Round:
     """A round that ended in calls: its blocks verbatim, and what its request had heard.
 
-    `watermark` is a log position, `heard` an inbox number.
+    `watermark` is a log position, `heard` an inbox number. `prompted`: its request ended with `[Continue]`.
     """
 
     number: int
@@ -40,6 +40,7 @@ class Round:
     watermark: int
     heard: int
     sends: tuple[ExplicitSend, ...] = ()
+    prompted: bool = False
 
 
 @record("turn")
@@ -48,7 +49,8 @@ class Turn:
     """One turn of one agent.
 
     `number` counts the agent's turns and never goes back. `checkpoint`: the log position before the turn's
-    own rows. `watermark` / `heard`: the log position and inbox number that the latest request contains.
+    own rows. `stopped`: cut by a stop of the runtime, which is no crash. `watermark` / `heard`: the log position and
+    inbox number that the latest request contains.
     `speech`: the next number of the speech chain. `attempt` counts sends of the current request from 0.
     """
 
@@ -79,4 +81,5 @@ class Turn:
     private: int = 0
     calls: int = 0
     cuts: int = 0
+    stopped: bool = False
     round: Round | None = None

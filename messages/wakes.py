@@ -120,6 +120,11 @@ def split(wake: Wake, moved: int) -> tuple[Wake | None, Wake | None]:
     return replace(wake, last=moved), replace(wake, first=moved + 1)
 
 
+def joined(one: Wake | None, other: Wake) -> Wake:
+    """Two parts of one wake as one again."""
+    return other if one is None else replace(other, first=min(one.first, other.first), last=max(one.last, other.last))
+
+
 def settle(
     wake: Wake, *, heard: int, answered: Sequence[Answered], locus: ChannelRef | None, by_channel: bool, taken: bool
 ) -> Wake | None:

@@ -41,6 +41,11 @@ def of_turn(snapshot: Snapshot, agent: str, turn: int) -> list[OutboxEntry]:
     return [entry for _, entry in snapshot.records(OUTBOX, *under(agent, turn), OutboxEntry)]
 
 
+def of_post(snapshot: Snapshot, agent: str, turn: int, number: int) -> list[OutboxEntry]:
+    """The parts of one post, in order."""
+    return [entry for _, entry in snapshot.records(OUTBOX, *under(agent, turn, number), OutboxEntry)]
+
+
 def unfinished(snapshot: Snapshot) -> Iterator[OutboxEntry]:
     """Every entry that is in no end state, channel by channel, each in order of admission."""
     return _in_order(snapshot, under(_UNFINISHED))

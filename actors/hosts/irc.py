@@ -207,7 +207,8 @@ class IrcHost:
                 _log.warning("%d lines wait for the runtime; further ones are lost until it has caught up",
                              self._settings.buffered)
             return
-        self._tell(IrcEvent("heard", message.author.name, message.channel, message.text))
+        if not message.from_self:
+            self._tell(IrcEvent("heard", message.author.name, message.channel, message.text))
 
     async def _hand_in(self) -> None:
         """Hand what was heard to the runtime, in order, waiting where its inbox is full."""

@@ -1,0 +1,419 @@
+"""Agent: one LLM identity. Its mailbox, its turn token, and the turn that holds it.
+
+Owns whether a turn may begin and which turn is alive; the turn itself is a TurnRun. The wakes are records that the Room
+keeps, since a wake is written in one unit with its message; the agent is told that some wait, holds its token, asks
+the provider's gate and then the room. Rebuilt from the store at any moment: a turn record found there is resumed.
+What it may do comes from its spec. It never blocks, never writes to a log, and never posts.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
+from ..messages.blocks import Text
+from ..messages.mail import (
+    Admit,
+    Admitted,
+    Answer,
+    AskState,
+    Awake,
+    Begin,
+    Boundary,
+    BoundaryDone,
+    Cancel,
+    ChainDeadline,
+    CompileSlice,
+    Decided,
+    EndTurn,
+    Finish,
+    Hello,
+    NothingToDo,
+    Offer,
+    Receipt,
+    Refused,
+    ResultStored,
+    Resumed,
+    Retry,
+    RoundRefused,
+    RoundStored,
+    SendAgain,
+    StopCut,
+    StopTurns,
+    StreamLost,
+    StreamNews,
+    ToolDone,
+    TurnBegun,
+    TurnClosed,
+    TurnFinished,
+    WakeHint,
+    provider_address,
+)
+from ..messages.notices import notice_row
+from ..messages.receipts import Posted, marker, owes_notice
+from ..messages.request import ErrorRecord
+from ..messages.turns import Turn
+from ..storage import outbox, owing, registry, turns
+from .builtin_tools import Asked, all_tools, decided
+from .desk import Desk, Surfaces
+from .dispatcher import StoredActor, handles
+from .posted import post_state
+from .spec import AgentSpec
+from .system import System
+from .turn_run import RESEND, TurnRun
+
+_log = logging.getLogger(__name__)
+MOST_CUTS = 3
+
+
+class Agent(StoredActor):
+    """The actor of one agent."""
+
+    def __init__(self, system: System, address: Address, spec: AgentSpec, surfaces: Surfaces) -> None:
+        super().__init__(system, address)
+        self.spec = spec
+        self.desk = Desk(system, address, spec, surfaces, all_tools(spec.tools))
+        self.run: TurnRun | None = None
+        self.token = ""
+        self.again = False
+        self.admission = 0
+        self.refusals = 0
+        self.stopping: StopTurns | None = None
+
+    # --- life
+
+    def loaded(self) -> None:
+        """Resume the turn that the store holds, tell what is owed, and ask for wakes."""
+        self.token, self.again = "", False
+        self.incarnation = self.address.incarnation
+        with self.system.store.snapshot() as snap:
+            turn = turns.get(snap, self.spec.room, self.spec.name)
+            record = registry.agent(snap, self.spec.name)
+            if record is not None:
+                self.incarnation = record.incarnation
+            owed = [
+                receipt for agent_turn, number in owing.all_of(snap, self.spec.name)
+                if turn is None or agent_turn != turn.number
+                if (receipt := post_state(list(outbox.of_post(snap, self.spec.name, agent_turn, number)))) is not None
+            ]
+        for receipt in owed:
+            self._tell_late(receipt)
+        if turn is not None:
+            self._resume(turn)
+        else:
+            self.desk.to_room(Hello(self.spec.name))
+
+    def busy(self) -> bool:
+        """A turn that runs, a token that is held and a stop are known only here."""
+        return super().busy() or bool(self.token) or self.run is not None or self.stopping is not None
+
+    def replaced(self) -> None:
+        """Another object takes over: stop what this one started."""
+        if self.run is not None:
+            self.run.abandon()
+
+    def _resume(self, turn: Turn) -> None:
+        self.token = "turn"
+        cuts = turn.cuts if turn.stopped or turn.phase == "closing" else turn.cuts + 1
+        turn = replace(turn, cuts=cuts, stopped=False)
+        self.run = TurnRun(self.desk, turn)
+        self.system.trace("inference:resumed", agentName=turn.agent, turn=turn.number, cuts=cuts)
+        if turn.phase == "closing":
+            self.run.resume()
+            return
+        # The count is on disk before anything runs, so that a turn that kills the process is counted.
+        letter = (self.address, Resumed(turn.number))
+        self.system.commit((turns.put(turn),), (letter,), lambda _: (letter,))
+
+    @handles(Resumed)
+    def resumed(self, mail: Resumed) -> None:
+        """The count is on disk: go on, or give up what has cut three starts short."""
+        run = self._mine(mail.turn)
+        if run is None or run.phase != "waiting":
+            return
+        if self.stopping is not None and self.stopping.hard:
+            self._cut()
+        elif run.turn.cuts >= MOST_CUTS:
+            self._give_up()
+        else:
+            run.resume()
+
+    @handles(Awake)
+    def awake(self, mail: Awake) -> None:
+        """A start of the runtime: being built has done all there is to do."""
+
+    # --- wakes and the token
+
+    @handles(WakeHint)
+    def hinted(self, mail: WakeHint) -> None:
+        """Wakes wait: take the token and ask the provider's gate, unless a turn is alive."""
+        if self.stopping is not None:
+            return
+        if self.token:
+            self.again = True
+            return
+        self._take_token()
+
+    def _take_token(self) -> None:
+        self.token, self.again = "admission", False
+        self.admission = self.system.stream_id()
+        self.system.tell(provider_address(self.spec.provider.name), Admit(self.address, self.admission))
+
+    @handles(Admitted)
+    def admitted(self, mail: Admitted) -> None:
+        """The provider may be asked: begin a turn, or go on with the one that is alive."""
+        if self.run is not None:
+            self.run.admitted(mail)
+        elif self.token == "admission" and mail.key == self.admission:
+            if self.stopping is not None:
+                self._free()
+                return
+            self.token = "begin"
+            self._begin()
+
+    def _begin(self) -> None:
+        spec = self.spec
+        self.desk.to_room(
+            Begin(spec.name, self.incarnation, spec.mode, spec.home, spec.budget // 2, ReplyTo(self.address))
+        )
+
+    @handles(NothingToDo)
+    def nothing_to_do(self, mail: NothingToDo) -> None:
+        """No wake could be taken; look again if one came meanwhile."""
+        if self.token == "begin" and self.run is None:
+            self._free()
+
+    @handles(TurnBegun)
+    def turn_begun(self, mail: TurnBegun) -> None:
+        """The turn's record is on disk."""
+        if self.run is not None:
+            return  # it was read from the store already
+        self.token, self.refusals = "turn", 0
+        self.run = TurnRun(self.desk, mail.turn)
+        self.system.trace(
+            "inference:started", agentName=self.spec.name, turn=mail.turn.number, silent=mail.turn.silent,
+            channelId=mail.turn.locus.at.channel if mail.turn.locus else None,
+        )
+        if self.stopping is not None and self.stopping.hard:
+            self._cut()
+        elif mail.turn.cuts >= MOST_CUTS:
+            self._give_up()
+        else:
+            self.run.start(admitted=True)
+
+    def _give_up(self) -> None:
+        """What woke this turn cut three starts short: it is set aside, and the others go on (agents.md 19.15)."""
+        assert self.run is not None
+        self.run.exhaust(ErrorRecord("server", f"{MOST_CUTS} starts of this turn were cut short by a crash"))
+
+    @handles(TurnFinished)
+    def turn_finished(self, mail: TurnFinished) -> None:
+        """The record is gone: the token is free."""
+        if self.run is None or self.run.turn.number != mail.number:
+            return
+        self.run = None
+        self.again = self.again or mail.pending
+        self._free()
+
+    def _free(self) -> None:
+        self.token = ""
+        if self.stopping is not None:
+            self._answer_stop()
+        elif self.again:
+            self._take_token()
+
+    # --- the turn's mail
+
+    def _mine(self, turn: int) -> TurnRun | None:
+        return self.run if self.run is not None and self.run.turn.number == turn else None
+
+    @handles(CompileSlice)
+    def compile_slice(self, mail: CompileSlice) -> None:
+        """Go on compiling."""
+        if self.run is not None:
+            self.run.compile_on(mail)
+
+    @handles(StreamNews)
+    def stream_news(self, mail: StreamNews) -> None:
+        """Events of a stream."""
+        if self.run is not None:
+            self.run.news(mail)
+
+    @handles(StreamLost)
+    def stream_lost(self, mail: StreamLost) -> None:
+        """A stream's task has ended."""
+        if self.run is not None:
+            self.run.lost(mail)
+
+    @handles(RoundStored)
+    def round_stored(self, mail: RoundStored) -> None:
+        """A round is on disk."""
+        if run := self._mine(mail.turn):
+            run.round_stored(mail)
+
+    @handles(RoundRefused)
+    def round_refused(self, mail: RoundRefused) -> None:
+        """A round was refused by the store."""
+        if run := self._mine(mail.turn):
+            run.round_refused(mail)
+
+    @handles(ToolDone)
+    def tool_done(self, mail: ToolDone) -> None:
+        """A call has answered."""
+        if run := self._mine(mail.turn):
+            run.tool_done(mail)
+        else:
+            self.system.trace("tool:result_dropped", agentName=self.spec.name, callId=mail.call_id)
+
+    @handles(Decided)
+    def decided(self, mail: Decided) -> None:
+        """A channel has answered a call of ours."""
+        asked: Asked = mail.key
+        self.tool_done(decided(mail, asked))
+
+    @handles(ResultStored)
+    def result_stored(self, mail: ResultStored) -> None:
+        """A result is on disk."""
+        if run := self._mine(mail.turn):
+            run.result_stored(mail)
+
+    @handles(BoundaryDone)
+    def boundary_done(self, mail: BoundaryDone) -> None:
+        """The round is in the log."""
+        if run := self._mine(mail.turn.number):
+            run.boundary_done(mail)
+
+    @handles(TurnClosed)
+    def turn_closed(self, mail: TurnClosed) -> None:
+        """The turn's last transaction is on disk."""
+        if run := self._mine(mail.turn.number):
+            run.turn = mail.turn
+            run.end.closed(mail)
+
+    @handles(ChainDeadline)
+    def chain_deadline(self, mail: ChainDeadline) -> None:
+        """The turn has waited long enough for its words."""
+        if run := self._mine(mail.turn):
+            run.end.deadline(mail)
+
+    @handles(Retry)
+    def retry(self, mail: Retry) -> None:
+        """A retry's delay is over."""
+        if run := self._mine(mail.turn):
+            run.retry(mail)
+
+    @handles(Refused)
+    def refused(self, mail: Refused) -> None:
+        """The store refused a unit of ours; nothing of it was written."""
+        if self.run is not None:
+            self.run.refused(mail)
+        elif self.token == "begin":
+            self.refusals += 1
+            delay = RESEND[min(self.refusals, len(RESEND)) - 1]
+            self.system.after(delay, self.address, SendAgain(0, mail.mail))
+
+    @handles(SendAgain)
+    def send_again(self, mail: SendAgain) -> None:
+        """A refused unit's delay is over."""
+        if run := self._mine(mail.turn):
+            run.send_again(mail)
+        elif self.run is None and self.token == "begin":
+            self._begin()
+
+    # --- outcomes
+
+    @handles(Receipt)
+    def receipt(self, mail: Receipt) -> None:
+        """A post has an outcome: the turn's, if it is alive, else it is told now."""
+        run = self._mine(mail.turn)
+        if run is not None and not run.end.finished:
+            run.receipt(mail)
+        else:
+            self._tell_late(mail)
+
+    def _tell_late(self, mail: Receipt) -> None:
+        """An outcome that the turn's receipt could not tell: a notice through the inbox, once (design)."""
+        if not owes_notice(mail.state):
+            return
+        with self.system.store.snapshot() as snap:
+            if not owing.is_owed(snap, self.spec.name, mail.turn, mail.number):
+                return
+            known = registry.channel(snap, mail.at)
+            parts = list(outbox.of_post(snap, self.spec.name, mail.turn, mail.number))
+        posted = Posted(mail.at, sum(len(part.text) for part in parts))
+        notice = marker(posted, mail, known.label if known else "")
+        row = notice_row(f"{self.spec.name}/{mail.turn}/late{mail.number}", notice, self.system.clock.now())
+        size = sum(len(b.text) for b in row.content if isinstance(b, Text))
+        self.desk.to_room(
+            Offer(row, size, ops=(owing.delete(self.spec.name, mail.turn, mail.number),), own=True)
+        )
+
+    # --- from outside
+
+    @handles(Cancel)
+    def cancel(self, mail: Cancel) -> None:
+        """Cancel the running turn."""
+        ran = self.run is not None and self.run.cancel(mail.by)
+        if mail.reply is not None:
+            self.system.tell(mail.reply.address, Answer(ran, mail.reply.key))
+
+    @handles(StopTurns)
+    def stop_turns(self, mail: StopTurns) -> None:
+        """Begin nothing more; cut the turn where the deadline has come, keeping its record."""
+        self.stopping = mail
+        if self.run is None:
+            if self.token in ("", "admission"):
+                self._answer_stop()
+            return
+        if mail.hard:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Stop the turn where it is; its record stays, and says that this was no crash."""
+        assert self.run is not None
+        run = self.run
+        running = run.phase not in ("ending", "closing", "storing", "boundary")
+        run.cut()
+        ops = (turns.put(replace(run.turn, stopped=True)),) if running else ()
+        letter = (self.address, StopCut(run.turn.number))
+        self.system.commit(ops, (letter,), lambda _: (letter,))
+
+    @handles(StopCut)
+    def stop_cut(self, mail: StopCut) -> None:
+        """The cut turn's record is on disk."""
+        self._answer_stop()
+
+    def _answer_stop(self) -> None:
+        if self.stopping is not None:
+            reply = self.stopping.reply
+            self.system.tell(reply.address, Answer(self.spec.name, reply.key))
+
+    @handles(AskState)
+    def ask_state(self, mail: AskState) -> None:
+        """Say what the agent is doing."""
+        run = self.run
+        state: dict[str, Any] = {
+            "state": run.phase if run is not None else self.token or "idle",
+            "turn": run.turn.number if run is not None else None,
+            "stopping": self.stopping is not None,
+        }
+        self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
+
+    @handles(Undelivered)
+    def undelivered(self, mail: Undelivered) -> None:
+        """Mail of ours has no addressee any more."""
+        self._came_back(mail)
+
+    @handles(MailFailed)
+    def mail_failed(self, mail: MailFailed) -> None:
+        """Mail of ours could not be handled."""
+        self._came_back(mail)
+
+    def _came_back(self, mail: MailFailed | Undelivered) -> None:
+        """Mail of ours could not be handled."""
+        _log.error("mail of %s to %s came back: %s", self.spec.name, mail.to, type(mail.mail).__name__)
+        if isinstance(mail.mail, (Begin, Boundary, EndTurn, Finish)):
+            self.refused(Refused(mail.mail, "the room could not take it"))
+        if isinstance(mail.key, Asked):
+            asked = mail.key
+            self.tool_done(decided(Decided(None, "the channel could not be asked", asked), asked))

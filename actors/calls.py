@@ -1,0 +1,213 @@
+"""Calls: the tool calls of one round. Dispatched at once and together, each answered exactly once.
+
+A plain object owned by TurnRun. A call runs only after its round is on disk, and never twice: after a restart a call
+without a stored result is answered `interrupted`. Every result is stored as it arrives. Nothing here raises into the
+turn: a bad call, a missing tool and a raising tool are error results that say what to do.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from ..messages.blocks import Text, ToolCall, ToolResult
+from ..messages.mail import Receipt, ResultStored, ToolDone
+from ..messages.speech import bare_name
+from ..messages.turns import Round, Turn
+from ..storage import turns as turn_records
+from .builtin_tools import BUILTINS, CallContext
+from .desk import Desk
+from .posted import send_result
+from .rounds import calls_of
+from .system import JobRefused, Task
+from .tools import BadCall, Tool, ToolContext
+
+_log = logging.getLogger(__name__)
+
+GIVEN_UP = {
+    "cancelled": "cancelled: the turn was cancelled before this call answered; it may have taken effect",
+    "interrupted": "interrupted: the process was restarted before this call answered; it may have taken effect",
+}
+
+
+class Calls:
+    """The calls of one round and what is known of each."""
+
+    def __init__(self, desk: Desk, turn: Turn, round_: Round) -> None:
+        self.desk = desk
+        self.turn = turn
+        self.round = round_
+        self.calls: dict[str, ToolCall] = {call.id: call for call in calls_of(round_)}
+        self._index = {call_id: index for index, call_id in enumerate(self.calls)}
+        self._sends = {send.call_id: send.number for send in round_.sends}
+        self._results: dict[str, ToolResult] = {}
+        self._on_disk: set[str] = set()
+        self._tasks: dict[str, Task] = {}
+        self.ends_turn = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call is answered and its result was handed to the store."""
+        return len(self._on_disk) == len(self.calls)
+
+    def accepts(self, turn: int, round_: int) -> bool:
+        """Whether mail of this turn and round is for these calls."""
+        return (turn, round_) == (self.turn.number, self.round.number)
+
+    def results(self) -> tuple[ToolResult, ...]:
+        """All results, in the order of the calls."""
+        return tuple(self._results[call_id] for call_id in self.calls)
+
+    # --- dispatch
+
+    def dispatch(self) -> None:
+        """Start every call."""
+        for call in self.calls.values():
+            self.desk.system.trace(
+                "tool:started", agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id
+            )
+            if call.id not in self._sends:
+                self._start(call)
+
+    def _start(self, call: ToolCall) -> None:
+        tool = self.desk.tools.get(call.name)
+        if tool is None:
+            names = ", ".join(self.desk.tools) or "none"
+            self._answer(call, f"there is no tool {call.name!r} any more; tools you can call: {names}", error=True)
+            return
+        if call.unusable:
+            self._answer(call, f"the call was not run: its arguments {call.unusable}. Call again.", error=True)
+            return
+        try:
+            given = tool.parse(call.arguments)
+            builtin = BUILTINS.get(call.name)
+            if builtin is not None and call.name not in self.desk.spec.tools:
+                self._run_builtin(call, given)
+            else:
+                self._run(call, tool, given)
+        except BadCall as bad:
+            self._answer(call, str(bad), error=True)
+
+    def _run_builtin(self, call: ToolCall, given: Mapping[str, object]) -> None:
+        context = CallContext(self.desk, self.turn, self.round.number, call.id)
+        done = BUILTINS[call.name](context, given)
+        if done is not None:
+            self.desk.to_self(done)
+
+    def _run(self, call: ToolCall, tool: Tool, given: Mapping[str, object]) -> None:
+        at = self.turn.locus.at if self.turn.locus else None
+        context = ToolContext(self.turn.agent, self.turn.number, call.id, at)
+        system, me, deadline = self.desk.system, self.desk.address, self.desk.spec.tool_deadline
+        done = self._finished(call, tool)
+        if tool.is_async:
+            self._tasks[call.id] = system.task(
+                lambda: tool.invoke_async(given, context), me, done, name=call.name, deadline=deadline,
+                loop=self.desk.surfaces.loop,
+            )
+        else:
+            self._tasks[call.id] = system.job(
+                "tool", lambda: tool.invoke(given, context), me, done, name=call.name, deadline=deadline
+            )
+
+    def _finished(self, call: ToolCall, tool: Tool) -> "Finished":
+        return Finished(self.turn.number, self.round.number, call, tool, self.desk.spec.tool_deadline)
+
+    def _answer(self, call: ToolCall, text: str, error: bool = False) -> None:
+        result = ToolResult(call.id, (Text(text),), error)
+        self.desk.to_self(ToolDone(self.turn.number, self.round.number, call.id, result))
+
+    # --- answers
+
+    def done(self, mail: ToolDone) -> None:
+        """A call has answered: store its result."""
+        call = self.calls.get(mail.call_id)
+        if call is None or mail.call_id in self._results:
+            self.desk.system.trace("tool:result_dropped", agentName=self.turn.agent, callId=mail.call_id)
+            return
+        self._results[mail.call_id] = mail.result
+        self._tasks.pop(mail.call_id, None)
+        self.ends_turn = self.ends_turn or mail.ends_turn
+        self.desk.system.trace(
+            "tool:failed" if mail.result.is_error else "tool:completed",
+            agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id,
+        )
+        turn, number, me = self.turn, self.round.number, self.desk.address
+        op = turn_records.put_result(
+            turn.room, turn.agent, turn.number, number, self._index[mail.call_id], mail.result
+        )
+        self.desk.system.commit(
+            (op,), ((me, ResultStored(turn.number, number, mail.call_id)),),
+            lambda exc: ((me, ResultStored(turn.number, number, mail.call_id, str(exc))),),
+        )
+
+    def stored(self, mail: ResultStored) -> None:
+        """A result is on disk; where the store refused it, the boundary's unit will hold it."""
+        if mail.error:
+            _log.warning("a result of %s was refused by the store (%s)", self.turn.agent, mail.error)
+        if mail.call_id in self._results:
+            self._on_disk.add(mail.call_id)
+
+    def posted(self, receipt: Receipt) -> None:
+        """An explicit send's post has an outcome, which is its call's result."""
+        if receipt.call_id not in self.calls or receipt.call_id in self._results:
+            return
+        text, error = send_result(receipt, receipt.at)
+        self.done(ToolDone(
+            self.turn.number, self.round.number, receipt.call_id, ToolResult(receipt.call_id, (Text(text),), error)
+        ))
+
+    # --- exits
+
+    def give_up(self, why: str) -> tuple[ToolResult, ...]:
+        """Stop what runs and answer what is open; all results, in order (design, turn record)."""
+        for task in self._tasks.values():
+            task.cancel()
+        self._tasks.clear()
+        for call in self.calls.values():
+            if call.id not in self._results:
+                self.desk.system.trace(
+                    "tool:failed", agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id
+                )
+                self._results[call.id] = self._open_result(call, why, {})
+        self._on_disk.update(self.calls)
+        return self.results()
+
+    def _open_result(self, call: ToolCall, why: str, receipts: Mapping[int, Receipt]) -> ToolResult:
+        if call.id in self._sends:
+            text, error = send_result(receipts.get(self._sends[call.id]), "its channel")
+            return ToolResult(call.id, (Text(text),), error)
+        return ToolResult(call.id, (Text(GIVEN_UP[why]),), True)
+
+    def restore(self, receipts: Mapping[int, Receipt]) -> None:
+        """After a restart: stored results stand, an explicit send states its entry, the rest was interrupted."""
+        turn = self.turn
+        with self.desk.system.store.snapshot() as snap:
+            stored = turn_records.results(snap, turn.room, turn.agent, turn.number, self.round.number)
+        for call in self.calls.values():
+            kept = stored.get(call.id)
+            ends = kept is not None and not kept.is_error and bare_name(call.name) == "skip_reply"
+            self.ends_turn = self.ends_turn or ends
+            self._results[call.id] = stored.get(call.id) or self._open_result(call, "interrupted", receipts)
+        self._on_disk.update(self.calls)
+
+
+class Finished:
+    """Makes the mail of a host's tool that ended: its result, or an error result that says why."""
+
+    def __init__(self, turn: int, round_: int, call: ToolCall, tool: Tool, deadline: float) -> None:
+        self._turn = turn
+        self._round = round_
+        self._call = call
+        self._tool = tool
+        self._deadline = deadline
+
+    def __call__(self, value: object, error: BaseException | None) -> ToolDone:
+        """The mail."""
+        result = self._tool.result(self._call.id, value) if error is None else self._failure(error)
+        return ToolDone(self._turn, self._round, self._call.id, result)
+
+    def _failure(self, error: BaseException) -> ToolResult:
+        if isinstance(error, JobRefused):
+            return ToolResult(self._call.id, (Text(str(error)),), True)
+        if isinstance(error, TimeoutError):
+            text = f"{self._call.name} did not answer within {self._deadline:g} s; it may still take effect"
+            return ToolResult(self._call.id, (Text(text),), True)
+        return self._tool.failure(self._call.id, error)

@@ -1,0 +1,339 @@
+"""Channel: one channel of one server. Opens it where it is closed, posts one at a time, remembers what is unsent.
+
+The only writer of an outbox entry after its handover. An attempt is on disk before it leaves; an outcome is on disk
+before anybody hears of it; what may have left is sent again only to a server that keeps keys. While a post waits
+here, later ones queue behind it. Publishers run on a pool or on an event loop, never in a handler. Knows no turn.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..messages.address import Address
+from ..messages.mail import (
+    GATEWAY,
+    Answer,
+    AskState,
+    AttemptDeadline,
+    AttemptEnded,
+    AttemptStored,
+    Decide,
+    Letters,
+    OutcomeStored,
+    PostEnded,
+    PostNow,
+    Receipt,
+    Rerelease,
+    SurfaceAnswered,
+    TryAgain,
+    Typing,
+    TypingAgain,
+    WriteAgain,
+    channel_of_address,
+)
+from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after
+from ..messages.posts import NotSent, OutboxEntry, Outcome, Unknown
+from ..messages.receipts import owes_notice
+from ..storage import Op, outbox, owing, turns
+from .desk import Surfaces
+from .dispatcher import StoredActor, handles
+from .posted import post_state
+from .presence import Presence
+from .publishing import publish
+from .system import System, Task, Timer
+
+_log = logging.getLogger(__name__)
+WRITE_AGAIN = 1.0
+PRUNE_EVERY = 100
+
+
+class Channel(StoredActor):
+    """The actor of one channel."""
+
+    def __init__(self, system: System, address: Address, surfaces: Surfaces) -> None:
+        super().__init__(system, address)
+        self.at = channel_of_address(address)
+        self.surfaces = surfaces
+        self.presence = Presence(system, address, self.at, surfaces)
+        self.queue: list[PostNow] = []
+        self.attempt = 0
+        self.state = "idle"
+        self.task: Task | None = None
+        self.timer: Timer | None = None
+        self.outcomes = 0
+
+    # --- life
+
+    def loaded(self) -> None:
+        """Read what a crash or a parking left: posts that wait, and one whose attempt has no outcome."""
+        self.state = "idle"
+        with self.system.store.snapshot() as snap:
+            entries = outbox.unfinished_of(snap, self.at)
+            self.presence.load(snap)
+        handed_over = [e for e in entries if e.state in ("sending", "queued")]
+        self.queue = list(dict.fromkeys(PostNow(e.agent, e.turn, e.number) for e in handed_over))
+        self.system.tell(GATEWAY, Rerelease(self.at))
+        self._advance()
+
+    def may_park(self) -> bool:
+        """It may go when nothing is being posted, opened or written, and no timer is its own."""
+        return self.state == "idle" and not self.queue and not self.presence.busy
+
+    def busy(self) -> bool:
+        """An attempt that is out is nowhere else."""
+        return super().busy() or self.state not in ("idle", "waiting") or self.presence.busy
+
+    # --- posts
+
+    @handles(PostNow)
+    def post_now(self, mail: PostNow) -> None:
+        """A post's turn has come: it takes its place behind what waits here."""
+        if mail in self.queue:
+            return
+        parts = self._parts(mail)
+        receipt = post_state(parts)
+        if receipt is not None and receipt.state != "queued":
+            self.system.tell(GATEWAY, PostEnded(mail.agent, receipt))
+            return
+        self.queue.append(mail)
+        if self.state == "waiting":
+            self._queue_behind(mail, parts)
+        self._advance()
+
+    def _parts(self, post: PostNow) -> list[OutboxEntry]:
+        with self.system.store.snapshot() as snap:
+            return outbox.of_post(snap, post.agent, post.turn, post.number)
+
+    def _queue_behind(self, post: PostNow, parts: Sequence[OutboxEntry]) -> None:
+        reason = "an earlier message to this channel waits"
+        queued = [replace(p, state="queued", reason=reason) for p in parts if p.state == "admitted"]
+        self._write(_puts(queued), self._told(post, [p for p in parts if p.state != "admitted"] + queued))
+
+    def _advance(self) -> None:
+        """Try the head, if nothing is under way."""
+        if self.state not in ("idle", "waiting") or not self.queue:
+            return
+        if self.state == "waiting" and self.timer is not None:
+            return
+        post = self.queue[0]
+        part = next((p for p in self._parts(post) if not p.ended), None)
+        if part is None:
+            self.queue.pop(0)
+            self._advance()
+            return
+        surface = self.surfaces.get(self.at.server)
+        if part.state == "sending" and surface is None:
+            self.state = "waiting"
+        elif part.state == "sending" and surface is not None and not surface.keeps_keys:
+            self.attempt += 1
+            self._settle(post, part, Unknown("the process ended before its answer came"))
+        elif surface is None:
+            self.attempt += 1
+            self._settle(post, part, NotSent(f"no publisher is registered for server {self.at.server!r}"))
+        elif self.presence.open_first(self._open_reason(part)):
+            self.state = "opening"
+        else:
+            self._begin(part)
+
+    def _open_reason(self, part: OutboxEntry) -> str:
+        return "opened-by-reply" if part.call_id else "opened-by-delivery"
+
+    def _begin(self, part: OutboxEntry) -> None:
+        self.state = "recording"
+        self.attempt += 1
+        began = begin_attempt(part, self.system.clock.now())
+        me, attempt = self.address, self.attempt
+        self.system.commit(
+            outbox.put(began), ((me, AttemptStored(attempt)),),
+            lambda exc: ((me, AttemptStored(attempt, str(exc))),),
+        )
+
+    @handles(AttemptStored)
+    def attempt_stored(self, mail: AttemptStored) -> None:
+        """The attempt is on disk: the post may leave. If it could not be recorded, nothing is sent."""
+        if self.state != "recording" or mail.attempt != self.attempt:
+            return
+        if mail.error:
+            _log.warning("an attempt for %s could not be recorded (%s); it waits", self.at, mail.error)
+            self._wait(WRITE_AGAIN)
+            return
+        post = self.queue[0]
+        part = next(p for p in self._parts(post) if p.state == "sending")
+        surface = self.surfaces.get(self.at.server)
+        self.state = "posting"
+        if surface is None:
+            self._settle(post, part, NotSent(f"no publisher is registered for server {self.at.server!r}"))
+            return
+        self.task = publish(self.system, self.address, surface, part, post, mail.attempt)
+
+    @handles(AttemptDeadline)
+    def attempt_deadline(self, mail: AttemptDeadline) -> None:
+        """An asynchronous publisher has not answered in time; its answer may still come."""
+        if self.state == "posting" and mail.attempt == self.attempt:
+            post = self.queue[0]
+            part = next(p for p in self._parts(post) if p.state == "sending")
+            self._settle(post, part, Unknown("no answer came before the deadline"))
+
+    @handles(AttemptEnded)
+    def attempt_ended(self, mail: AttemptEnded) -> None:
+        """The publisher has answered: for the post that is out, or too late for its deadline."""
+        with self.system.store.snapshot() as snap:
+            part = outbox.get(snap, mail.post.agent, mail.post.turn, mail.post.number, mail.part)
+        if part is None:
+            return
+        if self.state == "posting" and mail.attempt == self.attempt and not mail.late:
+            self._settle(mail.post, part, mail.outcome)
+        else:
+            self._correct(mail, part)
+
+    def _correct(self, mail: AttemptEnded, part: OutboxEntry) -> None:
+        """A late answer corrects the outbox and sends nothing (design)."""
+        if part.state not in ("unknown", "queued", "sending") or isinstance(mail.outcome, Unknown):
+            return
+        corrected = after_attempt(part, mail.outcome, True, self.system.clock.now())
+        if corrected.state == "queued" and part.state == "unknown":
+            return  # it did not leave then, but its author was told otherwise: it is not sent now
+        forget = owing.delete(part.agent, part.turn, part.number) if corrected.state == "delivered" else None
+        self._write((*outbox.put(corrected), *((forget,) if forget else ())), ())
+
+    # --- outcomes
+
+    def _settle(self, post: PostNow, part: OutboxEntry, outcome: Outcome) -> None:
+        surface = self.surfaces.get(self.at.server)
+        keeps = surface is not None and surface.keeps_keys
+        self.task = None
+        ended = after_attempt(part, outcome, keeps, self.system.clock.now())
+        parts = self._parts(post)
+        changed = [ended, *rest_after(parts, ended)]
+        now = {p.part: p for p in (*parts, *changed)}
+        whole = [now[index] for index in sorted(now)]
+        self.state = "writing"
+        self.retry_in = backoff(ended) if ended.state == "queued" else None
+        ops = _puts(changed)
+        receipt = post_state(whole)
+        if receipt is not None and owes_notice(receipt.state):
+            ops = (*ops, owing.put(post.agent, post.turn, post.number, receipt.state))
+        self._trace(part, ended)
+        news = self._told(post, whole) if part.state != "queued" or ended.state != "queued" else ()
+        self._write(ops, (*news, (self.address, OutcomeStored(self.attempt))))
+
+    def _trace(self, before: OutboxEntry, after: OutboxEntry) -> None:
+        fields = {
+            "agentName": after.agent, "turn": after.turn, "channelId": self.at.channel, "serverId": self.at.server,
+        }
+        if after.state == "delivered":
+            self.system.trace("speech-routed", messageId=after.message_id, **fields)
+        else:
+            self.system.trace(
+                "speech-route-failed", reason=after.reason, textLen=len(before.text), outcome=after.state, **fields
+            )
+
+    def _told(self, post: PostNow, parts: Sequence[OutboxEntry]) -> Letters:
+        receipt: Receipt | None = post_state(parts)
+        return () if receipt is None else ((GATEWAY, PostEnded(post.agent, receipt)),)
+
+    def _write(self, ops: Sequence[Op], letters: Letters, tries: int = 0) -> None:
+        again = WriteAgain(tuple(ops), letters, tries + 1)
+        me = self.address
+        self.system.commit(tuple(ops), letters, lambda _: ((me, again),))
+
+    @handles(WriteAgain)
+    def write_again(self, mail: WriteAgain) -> None:
+        """The store refused an outcome: it has happened, so it is written again until it stands."""
+        if mail.tries % 2:
+            later = WriteAgain(mail.ops, mail.letters, mail.tries + 1)
+            self.system.after(min(WRITE_AGAIN * mail.tries, 30.0), self.address, later)
+        else:
+            self._write(mail.ops, mail.letters, mail.tries)
+
+    @handles(OutcomeStored)
+    def outcome_stored(self, mail: OutcomeStored) -> None:
+        """An outcome is on disk: go on with the next part or post, or wait where this one waits."""
+        if self.state != "writing" or mail.attempt != self.attempt:
+            return
+        self.state = "idle"
+        self._prune()
+        if self.retry_in is not None:
+            self._queue_all_behind()
+            self._wait(self.retry_in)
+        else:
+            self._advance()
+
+    def _queue_all_behind(self) -> None:
+        for post in self.queue[1:]:
+            parts = self._parts(post)
+            if any(p.state == "admitted" for p in parts) and post_state(parts) is None:
+                self._queue_behind(post, parts)
+
+    def _wait(self, seconds: float) -> None:
+        self.state = "waiting"
+        self.timer = self.system.after(seconds, self.address, TryAgain())
+
+    @handles(TryAgain)
+    def try_again(self, mail: TryAgain) -> None:
+        """The backoff is over, or the server is connected: try the head."""
+        if self.state in ("idle", "waiting"):
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+            self._advance()
+
+    def _prune(self) -> None:
+        self.outcomes += 1
+        if self.outcomes % PRUNE_EVERY:
+            return
+        with self.system.store.snapshot() as snap:
+            alive = [(turn.agent, turn.number) for turn in turns.everywhere(snap)]
+            ops = outbox.prune(snap, self.at, alive=alive)
+        if ops:
+            self.system.commit(ops)
+
+    # --- open, closed, typing
+
+    @handles(Decide)
+    def decide(self, mail: Decide) -> None:
+        """Somebody decides whether the channel is open."""
+        self.presence.decide(mail)
+
+    @handles(SurfaceAnswered)
+    def surface_answered(self, mail: SurfaceAnswered) -> None:
+        """An open, close or typing callback has answered; a post that waited for the opening goes on."""
+        self.presence.answered(mail)
+        if self.state != "opening" or self.presence.opening:
+            return
+        self.state = "idle"
+        failure = self.presence.failure
+        if not failure:
+            self._tell_opened()
+            self._advance()
+            return
+        post = self.queue[0]
+        part = next((p for p in self._parts(post) if not p.ended), None)
+        if part is not None:
+            self.attempt += 1
+            self._settle(post, part, NotSent(f"the channel could not be opened: {failure}", self.presence.permanent))
+
+    def _tell_opened(self) -> None:
+        offer = self.presence.opened_notice(self.queue[0].agent)
+        if offer is not None:
+            self.system.tell(*offer)
+
+    @handles(Typing)
+    def typing(self, mail: Typing) -> None:
+        """An agent began or ended to write here."""
+        self.presence.typing(mail)
+
+    @handles(TypingAgain)
+    def typing_again(self, mail: TypingAgain) -> None:
+        """Refresh the indicator."""
+        self.presence.typing_again(mail)
+
+    @handles(AskState)
+    def ask_state(self, mail: AskState) -> None:
+        """Say what waits here."""
+        state = {"state": self.state, "waiting": len(self.queue), "open": self.presence.is_open}
+        self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
+
+
+def _puts(entries: Sequence[OutboxEntry]) -> tuple[Op, ...]:
+    return tuple(op for entry in entries for op in outbox.put(entry))

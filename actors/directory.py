@@ -1,0 +1,204 @@
+"""Directory: who there is, which channels are known, and where a message goes.
+
+The one door for what hosts hand in: it passes over what came twice, registers a channel from its first message,
+decides who is woken, and offers the row with its wakes to the room, which answers when all of it is on disk. Owns the
+registry and the platform ids seen. Never touches a log, never wakes an agent itself.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+
+from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
+from ..messages.errors import Error, RuntimeClosed
+from ..messages.errors import Failed as ActorFailed
+from ..messages.incoming import Accepted, Incoming
+from ..messages.mail import (
+    Answer,
+    AskState,
+    CloseIntake,
+    Enlist,
+    Offer,
+    OfferAnswer,
+    Receive,
+    Received,
+    Refused,
+    room_address,
+)
+from ..messages.places import ChannelRef
+from ..messages.registry import AgentRecord, ChannelRecord
+from ..messages.routing import WakeOn, Woken, message_row, message_wakes, who_is_woken
+from ..storage import Op, Snapshot, outbox, registry, seen
+from .dispatcher import StoredActor, handles
+from .system import System
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A message on its way to the disk, and who waits for it."""
+
+    message: Incoming
+    woken: tuple[str, ...]
+    waiting: list[Receive]
+    channel: ChannelRecord | None = None
+
+
+class Directory(StoredActor):
+    """The actor of the registry and of the way in."""
+
+    def __init__(self, system: System, address: Address, room: str, wake_on: WakeOn) -> None:
+        super().__init__(system, address)
+        self.room = room
+        self.wake_on: WakeOn = wake_on
+        self.closed = False
+        self.ticket = 0
+        self.in_flight: dict[int, InFlight] = {}
+        self.by_id: dict[tuple[ChannelRef, str], int] = {}
+
+    def loaded(self) -> None:
+        """Read who lives and which channels are known."""
+        self.seen: dict[ChannelRef, seen.SeenIds] = {}
+        with self.system.store.snapshot() as snap:
+            self.agents: list[AgentRecord] = registry.agents(snap)
+            self.channels: dict[ChannelRef, ChannelRecord] = {c.at: c for c in registry.channels(snap)}
+
+    def busy(self) -> bool:
+        """What is on its way is known only here, and so is a closed intake."""
+        return super().busy() or bool(self.in_flight) or self.closed
+
+    @handles(Receive)
+    def receive_message(self, mail: Receive) -> None:
+        """Take a host's message; it is answered once the message is on disk, or with what was wrong."""
+        message = mail.message
+        if self.closed:
+            self._tell(mail, None, RuntimeClosed())
+            return
+        if message.from_self:
+            # Our own words came back from the platform: they are in the log already (S33).
+            self._tell(mail, Accepted(False, False, ()), None)
+            return
+        with self.system.store.snapshot() as snap:
+            if message.id is not None and self._known(snap, mail, message.id):
+                return
+            replied_to = outbox.posted_by(snap, message.place, message.reply_to) if message.reply_to else None
+        self._offer(mail, who_is_woken(message, self._readers(), self.wake_on, replied_to))
+
+    def _readers(self) -> list[AgentRecord]:
+        return [a for a in self.agents if a.room == self.room]
+
+    def _known(self, snap: Snapshot, mail: Receive, platform_id: str) -> bool:
+        """Whether the message came before: answered now, or with the one that is in flight."""
+        at = mail.message.place
+        ticket = self.by_id.get((at, platform_id))
+        if ticket is not None:
+            self.in_flight[ticket].waiting.append(mail)
+            return True
+        if at not in self.seen:
+            self.seen[at] = seen.load(snap, at)
+        if platform_id not in self.seen[at]:
+            return False
+        self._tell(mail, Accepted(True, True, ()), None)
+        return True
+
+    def _offer(self, mail: Receive, woken: tuple[Woken, ...]) -> None:
+        message, now = mail.message, self.system.clock.now()
+        self.ticket += 1
+        added, ops = self._register(message, now)
+        if message.id is not None:
+            ops = (*ops, *self.seen[message.place].add(message.id))
+            self.by_id[message.place, message.id] = self.ticket
+        several = len(self.channels) > 1
+        row = message_row(message, now, [w.agent for w in woken if w.addressed], several)
+        names = tuple(w.agent for w in woken)
+        self.in_flight[self.ticket] = InFlight(message, names, [mail], added)
+        wakes = message_wakes(message, now, woken)
+        self.system.tell(
+            room_address(self.room),
+            Offer(row, message.size(), wakes, ops, reply=ReplyTo(self.address, self.ticket)),
+        )
+
+    def _register(self, message: Incoming, now: float) -> tuple[ChannelRecord | None, tuple[Op, ...]]:
+        """A channel is known from its first message on; a new label is kept for later rows (agents.md 10.1)."""
+        known = self.channels.get(message.place)
+        if known is None:
+            made = ChannelRecord(message.place, message.kind, message.label or "", seen_at=now)
+        elif message.label and message.label != known.label:
+            made = replace(known, label=message.label)
+        else:
+            return None, ()
+        self.channels[message.place] = made
+        return (made if known is None else None), (registry.put_channel(made),)
+
+    @handles(OfferAnswer)
+    def offer_answer(self, mail: OfferAnswer) -> None:
+        """The message is on disk, or was refused and left nothing behind."""
+        done = self.in_flight.pop(mail.ticket, None)
+        if done is None:
+            return
+        message = done.message
+        if message.id is not None:
+            self.by_id.pop((message.place, message.id), None)
+        if mail.error is not None:
+            self._forget(done)
+            for waiting in done.waiting:
+                self._tell(waiting, None, mail.error)
+            return
+        if done.channel is not None:
+            self.system.trace("channel-lazy-registered", channelId=message.channel, serverId=message.server)
+        first, *joined = done.waiting
+        self._tell(first, Accepted(False, True, done.woken), None)
+        for waiting in joined:
+            self._tell(waiting, Accepted(True, True, ()), None)
+
+    def _forget(self, refused: InFlight) -> None:
+        message = refused.message
+        if message.id is not None and message.place in self.seen:
+            self.seen[message.place].discard(message.id)
+        if refused.channel is not None:
+            self.channels.pop(message.place, None)
+
+    @handles(Undelivered)
+    def undelivered(self, mail: Undelivered) -> None:
+        """Mail of ours has no addressee any more."""
+        self._came_back(mail)
+
+    @handles(MailFailed)
+    def mail_failed(self, mail: MailFailed) -> None:
+        """Mail of ours could not be handled."""
+        self._came_back(mail)
+
+    def _came_back(self, mail: MailFailed | Undelivered) -> None:
+        """An offer could not be handled: its senders hear of it."""
+        if isinstance(mail.mail, Offer):
+            self.offer_answer(OfferAnswer(mail.key, ActorFailed("the room could not take the message")))
+
+    @handles(Enlist)
+    def enlist(self, mail: Enlist) -> None:
+        """A start of the runtime or a spawn: these agents live."""
+        named = {record.name: record for record in mail.agents}
+        self.agents = [a for a in self.agents if a.name not in named] + list(mail.agents)
+        reply = mail.reply
+        self.system.commit(
+            mail.ops, ((reply.address, Answer(None, reply.key)),),
+            lambda exc: ((reply.address, Refused(mail, str(exc))),),
+        )
+
+    @handles(CloseIntake)
+    def close_intake(self, mail: CloseIntake) -> None:
+        """Nothing is accepted from now on."""
+        self.closed = True
+        self.system.tell(mail.reply.address, Answer(len(self.in_flight), mail.reply.key))
+
+    def _tell(self, mail: Receive, accepted: Accepted | None, error: Exception | None) -> None:
+        if error is not None and not isinstance(error, Error):
+            _log.error("a message was refused by the store: %s", error)
+        self.system.tell(mail.reply.address, Received(accepted, error, mail.reply.key))
+
+    @handles(AskState)
+    def ask_state(self, mail: AskState) -> None:
+        """Say who there is and what is in flight."""
+        names = [agent.name for agent in self.agents]
+        state = {"agents": names, "channels": len(self.channels), "in_flight": len(self.in_flight)}
+        self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
+

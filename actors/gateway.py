@@ -1,0 +1,136 @@
+"""Gateway: keeps each turn's speech chain in order, and an agent's posts to one channel in order of admission.
+
+Owns nothing that the outbox does not hold: it is read from there whenever it is built. A post goes on to its channel
+when the post before it in its turn has an outcome, and every earlier post of its agent to its channel has gone on; so
+a post waits only for earlier ones, one turn never waits for another's chain, and nothing can wait in a circle
+(design).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..messages.address import MailFailed
+from ..messages.mail import (
+    Answer,
+    AskState,
+    PostEnded,
+    PostNow,
+    Receipt,
+    ReleaseAgain,
+    Rerelease,
+    Speech,
+    agent_address,
+    channel_address,
+)
+from ..messages.places import ChannelRef
+from ..messages.posts import OutboxEntry
+from ..storage import outbox
+from .dispatcher import StoredActor, handles
+
+RELEASE_AGAIN = 1.0
+
+
+@dataclass(slots=True)
+class Link:
+    """One post in its turn's chain."""
+
+    turn: int
+    number: int
+    at: ChannelRef
+    released: bool = False
+
+
+class Gateway(StoredActor):
+    """The actor that releases posts."""
+
+    def loaded(self) -> None:
+        """Read the posts that have no outcome yet, and let go those whose turn it is."""
+        self.links: dict[str, list[Link]] = {}
+        with self.system.store.snapshot() as snap:
+            entries = list(outbox.unfinished(snap))
+        for agent, link in _links(entries):
+            self._put(agent, link)
+        for agent in list(self.links):
+            self._release(agent)
+
+    def _put(self, agent: str, link: Link) -> None:
+        chain = self.links.setdefault(agent, [])
+        if all((known.turn, known.number) != (link.turn, link.number) for known in chain):
+            chain.append(link)
+            chain.sort(key=lambda known: (known.turn, known.number))
+
+    @handles(Speech)
+    def speech(self, mail: Speech) -> None:
+        """A post was admitted: it takes its place in its turn's chain."""
+        with self.system.store.snapshot() as snap:
+            parts = outbox.of_post(snap, mail.agent, mail.turn, mail.number)
+            if not any(part.state in ("admitted", "sending") for part in parts):
+                return  # it has its outcome already
+        self._put(mail.agent, Link(mail.turn, mail.number, mail.at))
+        self._release(mail.agent)
+
+    def _release(self, agent: str) -> None:
+        for link in self.links.get(agent, ()):
+            if not link.released and self._free(agent, link):
+                link.released = True
+                self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+
+    def _free(self, agent: str, link: Link) -> bool:
+        for earlier in self.links[agent]:
+            if earlier is link:
+                return True
+            if earlier.turn == link.turn or (earlier.at == link.at and not earlier.released):
+                return False
+        return True
+
+    @handles(PostEnded)
+    def post_ended(self, mail: PostEnded) -> None:
+        """A post has an outcome: the next of its turn may go, and its agent hears of it."""
+        told: Receipt = mail.receipt
+        chain = self.links.get(mail.agent, [])
+        left = [link for link in chain if (link.turn, link.number) != (told.turn, told.number)]
+        if left:
+            self.links[mail.agent] = left
+        else:
+            self.links.pop(mail.agent, None)
+        self.system.tell(agent_address(mail.agent), told)
+        self._release(mail.agent)
+
+    @handles(Rerelease)
+    def rerelease(self, mail: Rerelease) -> None:
+        """A channel was built anew: what was let go to it is told again; it passes over what it has."""
+        for agent, chain in self.links.items():
+            for link in chain:
+                if link.released and link.at == mail.at:
+                    self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+
+    @handles(MailFailed)
+    def came_back(self, mail: MailFailed) -> None:
+        """A channel could not take a post: it is let go again in a while."""
+        if isinstance(mail.mail, PostNow):
+            self.system.after(RELEASE_AGAIN, self.address, ReleaseAgain(mail.mail))
+
+    @handles(ReleaseAgain)
+    def release_again(self, mail: ReleaseAgain) -> None:
+        """Tell the channel once more."""
+        for link in self.links.get(mail.post.agent, ()):
+            if (link.turn, link.number) == (mail.post.turn, mail.post.number):
+                self.system.tell(channel_address(link.at), mail.post)
+
+    @handles(AskState)
+    def ask_state(self, mail: AskState) -> None:
+        """Say how many posts wait, by agent."""
+        state = {agent: len(chain) for agent, chain in self.links.items()}
+        self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
+
+
+def _links(entries: Iterable[OutboxEntry]) -> list[tuple[str, Link]]:
+    """The posts among unfinished entries that are still in their chain; a queued one has left it."""
+    posts: dict[tuple[str, int, int], list[OutboxEntry]] = {}
+    for entry in entries:
+        posts.setdefault((entry.agent, entry.turn, entry.number), []).append(entry)
+    return [
+        (agent, Link(turn, number, parts[0].at))
+        for (agent, turn, number), parts in sorted(posts.items())
+        if not any(part.state == "queued" for part in parts)
+    ]

@@ -1,0 +1,373 @@
+"""Room: one shared message log. The only actor that writes to it.
+
+Owns the inbox, the log's positions, the pending wakes and which of its agents is in a turn. Composes every unit that
+touches the log, from its agents' mail, so that a message and its wakes, or a round and what was handed over, are on
+disk together or not at all. Knows no model, no channel's state and no agent's turn beyond its record. Mail of a turn
+that is not the room's present one (an agent was rebuilt meanwhile) is passed over.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..messages.address import Address
+from ..messages.blocks import calls
+from ..messages.errors import QueueFull
+from ..messages.locus import MODES_WITH_LOCUS, first_locus, repinned, said
+from ..messages.mail import (
+    ENDINGS_THAT_SETTLE,
+    Begin,
+    Boundary,
+    BoundaryDone,
+    EndTurn,
+    Finish,
+    Hello,
+    Letters,
+    NothingToDo,
+    Offer,
+    OfferAnswer,
+    Refused,
+    Stored,
+    TurnBegun,
+    TurnClosed,
+    TurnFinished,
+    UnitEnded,
+    UnitRefused,
+    WakeHint,
+    agent_address,
+)
+from ..messages.notices import notice_row, routing
+from ..messages.places import Place
+from ..messages.rows import Placed, Row
+from ..messages.turns import Turn
+from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
+from ..storage import Op, branches, inbox, log, registry, turns, wakes
+from .dispatcher import StoredActor, handles
+from .room_unit import RoomState, RoomUnit, without_cuts
+from .system import System
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class InboxBounds:
+    """How much may wait in a room's inbox, and what a full one does: refuse the host, or let it wait."""
+
+    messages: int = 10_000
+    bytes: int = 64 * 1024 * 1024
+    wait: bool = False
+    retry_after: float = 1.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the turn of one agent has come, to pass over mail that comes twice."""
+
+    number: int
+    rounds: int
+    closing: bool = False
+
+
+class Room(StoredActor):
+    """The actor of one room."""
+
+    def __init__(self, system: System, address: Address, bounds: InboxBounds) -> None:
+        super().__init__(system, address)
+        self.bounds = bounds
+        self.held_back: deque[Offer] = deque()
+        self.alive: dict[str, Progress] = {}
+        self.state: RoomState
+
+    def loaded(self) -> None:
+        """Read the room from the store and tell the agents whose wakes wait."""
+        name = self.address.name
+        with self.system.store.snapshot() as snap:
+            branch = branches.cursor(snap, name)
+            end = log.end(snap, branch)
+            number = inbox.last_number(snap, name)
+            waiting = deque((entry.number, entry.size) for entry in inbox.waiting(snap, name))
+            self.state = RoomState(name, branch, end, number, number, waiting, wakes.pending(snap, name), end)
+            self.state.bytes = sum(size for _, size in waiting)
+            records = turns.of_room(snap, name)
+        self.alive = {t.agent: Progress(t.number, t.rounds, t.phase == "closing") for t in records}
+        self._hint(self.state.pending)
+        self._drain_if_idle()
+
+    def busy(self) -> bool:
+        """Hosts that wait for room in the inbox are known only here."""
+        return super().busy() or bool(self.held_back)
+
+    # --- the inbox
+
+    @handles(Offer)
+    def offer(self, mail: Offer) -> None:
+        """Take a row into the inbox, or say why not; its offerer hears when it is on disk."""
+        if not mail.own and self._full(mail.size):
+            if self.bounds.wait:
+                self.held_back.append(mail)
+            elif mail.reply is not None:
+                error = QueueFull(self.state.room, len(self.state.waiting), self.state.bytes, self.bounds.retry_after)
+                self.system.tell(mail.reply.address, OfferAnswer(mail.reply.key, error))
+            return
+        self._accept(mail)
+
+    def _full(self, size: int) -> bool:
+        waiting = self.state.waiting
+        over = len(waiting) >= self.bounds.messages or self.state.bytes + size > self.bounds.bytes
+        return bool(waiting) and over
+
+    def _accept(self, mail: Offer) -> None:
+        state = self.state
+        state.number += 1
+        number = state.number
+        metadata = mail.row.metadata if mail.own else {**mail.row.metadata, "inbox": number}
+        row = replace(mail.row, id=mail.row.id or f"m{number}", metadata=metadata)
+        unit = RoomUnit(state)
+        unit.ops.extend(inbox.put(state.room, inbox.InboxEntry(number, row, mail.size)))
+        unit.ops.extend(mail.ops)
+        unit.add_wakes([replace(w, number=number, first=number, last=number, row=row.id) for w in mail.wakes])
+        state.waiting.append((number, mail.size))
+        state.bytes += mail.size
+        unit.take_over()
+        source = str(mail.row.metadata.get("kind", "channel"))
+        reply = mail.reply
+        answer: Letters = ((reply.address, OfferAnswer(reply.key)),) if reply is not None else ()
+        hints = tuple((agent_address(w.agent), WakeHint()) for w in mail.wakes)
+        self._commit(
+            unit.ops,
+            ((self.address, Stored(number, row.id, source, bool(mail.wakes))), *answer, *hints),
+            lambda exc: ((reply.address, OfferAnswer(reply.key, exc)),) if reply is not None else (),
+        )
+
+    @handles(Stored)
+    def stored(self, mail: Stored) -> None:
+        """A message is on disk; where no turn is alive and nobody is woken it goes on into the log."""
+        self.state.stored = max(self.state.stored, mail.number)
+        self.system.trace("message:added", messageId=mail.row, source=mail.source, room=self.state.room)
+        if not mail.wakes:
+            self._drain_if_idle()
+
+    def _drain_if_idle(self) -> None:
+        if self.alive or not self.state.waiting or self.state.waiting[0][0] > self.state.stored:
+            return
+        if any(w.first and w.first <= self.state.stored for w in self.state.pending):
+            return  # the turn that these wakes start moves them
+        unit = RoomUnit(self.state)
+        with self.system.store.snapshot() as snap:
+            unit.drain(snap, budget=1_000_000)
+        self._send(unit, ())
+        self._let_in()
+
+    def _let_in(self) -> None:
+        while self.held_back and not self._full(self.held_back[0].size):
+            self._accept(self.held_back.popleft())
+
+    # --- turns
+
+    @handles(Hello)
+    def hello(self, mail: Hello) -> None:
+        """Tell an agent that has just come to life whether wakes wait for it."""
+        self._hint(self.state.pending_of(mail.agent))
+
+    @handles(Begin)
+    def begin(self, mail: Begin) -> None:
+        """Start a turn: move the inbox, take the wakes, write the record (design, turn record 1)."""
+        state = self.state
+        batch = choose(state.pending_of(mail.agent), mail.mode in MODES_WITH_LOCUS)
+        if mail.agent in self.alive:
+            return  # its record is on the way to it already
+        ready = [w for w in batch if w.first <= state.stored]
+        if not ready:
+            self.system.tell(agent_address(mail.agent), NothingToDo())
+            return
+        unit = RoomUnit(state)
+        with self.system.store.snapshot() as snap:
+            unit.drain(snap, mail.budget, at_least=min(w.first for w in ready))
+            number = turns.last_turn(snap, mail.agent) + 1
+            announced = registry.setting(snap, f"locus:{mail.agent}")
+        parts = [split(w, unit.moved) for w in batch]
+        taken = tuple(part for part, _ in parts if part is not None)
+        unit.replace_wakes(batch, [rest for _, rest in parts if rest is not None])
+        turn = self._new_turn(mail, unit, number, taken)
+        notices = self._announce(turn, announced, unit)
+        unit.append(notices)
+        turn = replace(turn, watermark=unit.end)
+        unit.ops += [turns.put(turn), turns.set_last_turn(turn.agent, number)]
+        self.alive[turn.agent] = Progress(number, 0)
+        self._send(unit, ((agent_address(turn.agent), TurnBegun(turn)),), mail, turn.agent)
+        self._let_in()
+
+    def _new_turn(self, mail: Begin, unit: RoomUnit, number: int, taken: tuple[Wake, ...]) -> Turn:
+        trigger = trigger_of(taken)
+        return Turn(
+            self.state.room, mail.agent, mail.incarnation, number, self.state.branch, mail.mode,
+            self.system.clock.now(), taken, checkpoint=unit.end, watermark=unit.end, heard=unit.moved,
+            locus=first_locus(mail.mode, mail.home, trigger), author=trigger.author, silent=trigger.silent,
+            system_prompt=trigger.system_prompt, cuts=max((w.cuts for w in taken), default=0),
+        )
+
+    def _announce(self, turn: Turn, announced: object, unit: RoomUnit) -> list[Row]:
+        """The routing notice, only where the locus is not the one the agent knows (agents.md 5.2)."""
+        if turn.locus is None:
+            return []
+        now = str(turn.locus.at)
+        if now == announced:
+            return []
+        unit.ops.append(registry.put_setting(f"locus:{turn.agent}", now))
+        if announced is None:
+            return []
+        return [self._routing_row(turn, turn.locus, moved=False)]
+
+    def _routing_row(self, turn: Turn, locus: Place, moved: bool) -> Row:
+        with self.system.store.snapshot() as snap:
+            known = registry.channel(snap, locus.at)
+        notice = routing(locus, known.label if known else "", moved_mid_turn=moved)
+        row_id = f"{turn.agent}/{turn.number}/{turn.rounds}routing"
+        return notice_row(row_id, notice, self.system.clock.now())
+
+    @handles(Boundary)
+    def boundary(self, mail: Boundary) -> None:
+        """Store a round and hand over what waited, in one unit (design, turn record 4)."""
+        turn, round_ = mail.turn, mail.turn.round
+        progress = self.alive.get(turn.agent)
+        if round_ is None or progress is None or progress != Progress(turn.number, round_.number - 1):
+            _log.info("a boundary of %s, turn %d, is not its present one; passed over", turn.agent, turn.number)
+            return
+        unit = RoomUnit(self.state)
+        unit.append(mail.rows)
+        with self.system.store.snapshot() as snap:
+            unit.drain(snap, mail.budget)
+            others = self._others_since(turn, log.between(snap, turn.branch, turn.watermark, self.state.stored_end))
+        unit.ops.extend(_results_gone(turn))
+        heard = others + [p for p in unit.rows if not _of_turn(p.row, turn)]
+        after = self._after_boundary(mail, heard, unit)
+        if after.locus != turn.locus and after.locus is not None:
+            heard += unit.append([self._routing_row(after, after.locus, moved=True)])
+            unit.ops.append(registry.put_setting(f"locus:{turn.agent}", str(after.locus.at)))
+        after = replace(after, watermark=unit.end)
+        unit.ops += [turns.put(after), *mail.ops]
+        progress.rounds = after.rounds
+        self._send(unit, ((agent_address(turn.agent), BoundaryDone(after, tuple(heard))),), mail, turn.agent)
+        self._let_in()
+
+    def _others_since(self, turn: Turn, stored: Sequence[Placed]) -> list[Placed]:
+        known = {p.position for p in stored}
+        late = [p for p in self.state.tail if p.position > turn.watermark and p.position not in known]
+        return [p for p in (*stored, *late) if not _of_turn(p.row, turn)]
+
+    def _after_boundary(self, mail: Boundary, heard: list[Placed], unit: RoomUnit) -> Turn:
+        turn = mail.turn
+        locus = repinned(turn.mode, mail.home, turn.locus, heard, turn.agent, turn.sent_to)
+        silenced = turn.silenced and not said(heard)
+        return replace(
+            turn, round=None, rounds=turn.rounds + 1, heard=unit.moved, locus=locus, silenced=silenced, attempt=0
+        )
+
+    @handles(EndTurn)
+    def end_turn(self, mail: EndTurn) -> None:
+        """The turn's last transaction: its closing rows, its words' entries, its wakes settled."""
+        turn = mail.turn
+        progress = self.alive.get(turn.agent)
+        if progress is None or progress.number != turn.number or progress.closing:
+            return
+        unit = RoomUnit(self.state)
+        unit.append(mail.rows)
+        unit.ops.extend(mail.ops)
+        unit.ops.extend(_results_gone(turn))
+        self._settle(turn, unit)
+        closed = replace(turn, phase="closing", round=None)
+        if mail.final:
+            unit.ops.append(turns.delete(turn.room, turn.agent))
+        else:
+            unit.ops.append(turns.put(closed))
+        progress.closing = True
+        self._send(
+            unit, (*mail.letters, (agent_address(turn.agent), TurnClosed(closed, mail.final))), mail, turn.agent
+        )
+        if mail.final:
+            self._turn_over(turn)
+
+    def _settle(self, turn: Turn, unit: RoomUnit) -> None:
+        mine = self.state.pending_of(turn.agent)
+        if turn.ending not in ENDINGS_THAT_SETTLE:
+            return  # what it took is settled by having been taken; what it heard later keeps its wake (19.9)
+        locus = turn.locus.at if turn.locus else None
+        by_channel = turn.mode in MODES_WITH_LOCUS
+        left: dict[int, Wake] = {}
+        for wake, taken in [*((w, True) for w in turn.wakes), *((w, False) for w in mine)]:
+            rest = settle(
+                wake, heard=turn.heard, answered=turn.answered, locus=locus, by_channel=by_channel, taken=taken
+            )
+            if rest is not None:
+                # The rest of a taken wake and its part that had not moved are one wake again.
+                left[rest.number] = joined(left.get(rest.number), without_cuts(rest))
+        unit.replace_wakes(mine, list(left.values()))
+
+    @handles(Finish)
+    def finish(self, mail: Finish) -> None:
+        """Store receipt and notices, drop the record, and move what waited for the turn's end."""
+        turn = mail.turn
+        progress = self.alive.get(turn.agent)
+        if progress is None or progress.number != turn.number or not progress.closing:
+            return
+        unit = RoomUnit(self.state)
+        unit.append(mail.rows)
+        unit.ops += [*mail.ops, turns.delete(turn.room, turn.agent)]
+        with self.system.store.snapshot() as snap:
+            unit.drain(snap, budget=1_000_000)
+        self._send(unit, (), mail, turn.agent)
+        self._turn_over(turn)
+
+    def _turn_over(self, turn: Turn) -> None:
+        self.alive.pop(turn.agent, None)
+        pending = bool(self.state.pending_of(turn.agent))
+        # A barrier: the agent hears of it when the record is gone from the disk.
+        self.system.commit((), ((agent_address(turn.agent), TurnFinished(turn.number, pending)),))
+        self._let_in()
+
+    # --- units
+
+    def _hint(self, pending: Sequence[Wake]) -> None:
+        for agent in dict.fromkeys(w.agent for w in pending):
+            if agent not in self.alive:
+                self.system.tell(agent_address(agent), WakeHint())
+
+    def _send(self, unit: RoomUnit, then: Letters, mail: object = None, agent: str = "") -> None:
+        unit.take_over()
+        ended: Letters = ((self.address, UnitEnded(unit.end)),)
+        self._commit(
+            unit.ops, (*ended, *then),
+            lambda exc: ((agent_address(agent), Refused(mail, str(exc))),) if mail is not None else (),
+        )
+
+    def _commit(self, ops: Sequence[Op], then: Letters, failed: Callable[[Exception], Letters]) -> None:
+        self.system.commit(
+            tuple(ops), then, lambda exc: ((self.address, UnitRefused(str(exc))), *failed(exc))
+        )
+
+    @handles(UnitEnded)
+    def unit_ended(self, mail: UnitEnded) -> None:
+        """A unit with log rows is on disk."""
+        state = self.state
+        state.stored_end = max(state.stored_end, mail.end)
+        while state.tail and state.tail[0].position <= state.stored_end:
+            state.tail.popleft()
+        self._drain_if_idle()
+
+    @handles(UnitRefused)
+    def unit_refused(self, mail: UnitRefused) -> None:
+        """The store refused a unit: the room's memory is ahead of it, so read everything again."""
+        _log.warning("room %s: a unit was refused (%s); the room is read again", self.state.room, mail.error)
+        self.reload()
+
+
+def _results_gone(turn: Turn) -> tuple[Op, ...]:
+    round_ = turn.round
+    if round_ is None:
+        return ()
+    return turns.delete_results(turn.room, turn.agent, turn.number, round_.number, len(calls(round_.blocks)))
+
+
+def _of_turn(row: Row, turn: Turn) -> bool:
+    return row.turn == turn.number and row.participant == turn.agent

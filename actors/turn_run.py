@@ -1,0 +1,438 @@
+"""TurnRun: the live turn of one agent, from its first request to its last receipt.
+
+A plain object owned by the Agent: compile, stream, store the round, run its calls, hand the boundary to the room, and
+at the end the closing and its receipts, in this order. Every step that must survive is on disk before the next
+begins (design, turn record). Events of a replaced stream are passed over. Decides nothing that a pure function in
+`messages` decides; never touches the log.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..messages.address import ReplyTo
+from ..messages.assembly import extend
+from ..messages.blocks import ToolResult
+from ..messages.contract import OverBudget
+from ..messages.ladder import Exhaust, Hold, decide
+from ..messages.ladder import Retry as Again
+from ..messages.mail import (
+    Admit,
+    Admitted,
+    Boundary,
+    BoundaryDone,
+    CompileSlice,
+    Cooldown,
+    Receipt,
+    Refused,
+    ResultStored,
+    Retry,
+    RoundRefused,
+    RoundStored,
+    SendAgain,
+    StreamLost,
+    StreamNews,
+    ToolDone,
+    Typing,
+    channel_address,
+    provider_address,
+)
+from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, TextDelta, Usage
+from ..messages.rows import Row
+from ..messages.turns import Turn
+from ..storage import Op
+from ..storage import turns as turn_records
+from .calls import Calls
+from .composer import Composer, visible
+from .desk import Desk
+from .rounds import Words, end_rows, round_rows, words
+from .streams import RoundStream
+from .system import Letter, Timer, operator_line
+from .turn_end import TurnEnd
+
+_log = logging.getLogger(__name__)
+RESEND = (0.1, 1.0, 5.0, 30.0)
+
+
+class TurnRun:
+    """One turn that is alive."""
+
+    def __init__(self, desk: Desk, turn: Turn) -> None:
+        self.desk = desk
+        self.turn = turn
+        self.phase = "waiting"
+        self.messages: tuple[Msg, ...] = ()
+        self.stream: RoundStream | None = None
+        self.stream_id = 0
+        self.calls: Calls | None = None
+        self.end = TurnEnd(desk)
+        self.cancelled = ""
+        self.cancel_wanted = False
+        self.admission = 0
+        self.recompile = True
+        self.composer: Composer | None = None
+        self.usage = Usage()
+        self.partial: list[str] = []
+        self.refusals = 0
+        self.timers: list[Timer] = []
+        self.began = desk.now()
+        self.before = turn
+        self.said: Words | None = None
+
+    # --- start
+
+    def start(self, admitted: bool) -> None:
+        """Begin to compile, at once where the provider admitted the turn already."""
+        self._typing(True)
+        if admitted:
+            self._compile()
+        else:
+            self._ask()
+
+    def _typing(self, on: bool) -> None:
+        locus = self.turn.locus
+        if locus is not None and not self.turn.silent:
+            self.desk.system.tell(channel_address(locus.at), Typing(self.turn.agent, locus.thread, on))
+
+    def _ask(self, recompile: bool = True) -> None:
+        self.phase = "waiting"
+        self.recompile = recompile
+        self.admission = self.desk.system.stream_id()
+        self.desk.system.tell(
+            provider_address(self.desk.spec.provider.name), Admit(self.desk.address, self.admission)
+        )
+
+    def admitted(self, mail: Admitted) -> None:
+        """The provider may be asked."""
+        if self.phase != "waiting" or mail.key != self.admission:
+            return
+        if self.recompile:
+            self._compile()
+        else:
+            self._open()
+
+    def _compile(self) -> None:
+        self.phase = "compiling"
+        self.stream_id = self.desk.system.stream_id()
+        self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
+        self.compile_on(CompileSlice(self.stream_id))
+
+    def compile_on(self, mail: CompileSlice) -> None:
+        """One slice of the compile; the next comes as mail."""
+        if self.phase != "compiling" or mail.stream != self.stream_id or self.composer is None:
+            return
+        if not self.composer.step():
+            self.desk.to_self(mail)
+            return
+        try:
+            self.messages = self.composer.messages()
+        except OverBudget as exc:
+            self._failed(ErrorRecord("over_budget", str(exc)))
+            return
+        finally:
+            self.composer = None
+        self._open()
+
+    def _open(self) -> None:
+        spec = self.desk.spec
+        system = (*spec.system, self.turn.system_prompt) if self.turn.system_prompt else spec.system
+        tools = tuple(tool.definition for tool in self.desk.tools.values())
+        self.phase = "streaming"
+        self.stream_id = self.desk.system.stream_id()
+        self.partial = []
+        request = Request(
+            spec.model, self.messages, system, tools, spec.max_tokens, spec.thinking, True, spec.extra,
+            self.turn.agent, self.stream_id,
+        )
+        self.stream = RoundStream(self.desk.system, self.desk.address, spec.provider, request)
+
+    # --- the stream
+
+    def news(self, mail: StreamNews) -> None:
+        """Events of the stream: gather, and at its terminal go on."""
+        if self.stream is None or mail.stream != self.stream_id:
+            return
+        for event in self.stream.take():
+            if isinstance(event, TextDelta):
+                self.partial.append(event.text)
+            elif isinstance(event, Done):
+                self._round_done(event)
+            elif isinstance(event, RoundFailed):
+                self._failed(event.error)
+
+    def lost(self, mail: StreamLost) -> None:
+        """The stream's task ended on its own; without a terminal that is a failure."""
+        if self.stream is not None and mail.stream == self.stream_id and mail.error and self.phase == "streaming":
+            self._failed(ErrorRecord("network", f"the stream was lost ({mail.error})", True))
+
+    def _round_done(self, done: Done) -> None:
+        self.stream = None
+        self.usage = done.usage
+        self.desk.system.trace(
+            "inference:usage", agentName=self.turn.agent, turn=self.turn.number, input=done.usage.input,
+            output=done.usage.output, read=done.usage.read, written=done.usage.written,
+        )
+        if done.stop_reason == "refusal":
+            self._failed(ErrorRecord("refusal", "the model refused to answer"))
+        elif done.calls:
+            self._store_round(done)
+        else:
+            self._complete(done)
+
+    # --- a round with calls
+
+    def _store_round(self, done: Done) -> None:
+        self.before = self.turn
+        self.said = words(self.desk, self.turn, done, self.messages, live=True)
+        self.turn = self.said.turn
+        self.phase = "storing"
+        self._commit_round()
+
+    def _commit_round(self) -> None:
+        turn, me = self.turn, self.desk.address
+        if self.said is None or turn.round is None:
+            return
+        number = turn.round.number
+        self.desk.system.commit(
+            (turn_records.put(turn), *self.said.ops),
+            (*self.said.letters, (me, RoundStored(turn.number, number))),
+            lambda exc: ((me, RoundRefused(turn.number, number, str(exc))),),
+        )
+
+    def round_refused(self, mail: RoundRefused) -> None:
+        """The round could not be written: nothing of it has left; try again, and then fail the turn."""
+        round_ = self.turn.round
+        if self.phase != "storing" or round_ is None or mail.round != round_.number:
+            return
+        self.refusals += 1
+        if self.cancel_wanted or self.refusals > len(RESEND):
+            self.refusals = 0
+            self.turn, self.said = self.before, None
+            if self.cancel_wanted:
+                self._end("cancelled")
+            else:
+                self._failed(ErrorRecord("server", f"the store refused the round: {mail.error}"))
+            return
+        self._later(RESEND[self.refusals - 1], SendAgain(self.turn.number, mail))
+
+    def round_stored(self, mail: RoundStored) -> None:
+        """The round is on disk: now its calls may run."""
+        round_ = self.turn.round
+        if self.phase != "storing" or round_ is None or mail.round != round_.number:
+            return
+        self.refusals = 0
+        if self.said is not None:
+            self.end.expect(self.said.posts)
+        self.phase = "tools"
+        self.calls = Calls(self.desk, self.turn, round_)
+        if self.cancel_wanted:
+            self._cancel_round()
+            return
+        self.calls.dispatch()
+        self._if_all_in()
+
+    def tool_done(self, mail: ToolDone) -> None:
+        """A result: store it, then see whether all are in."""
+        if self.phase == "tools" and self.calls is not None and self.calls.accepts(mail.turn, mail.round):
+            self.calls.done(mail)
+
+    def result_stored(self, mail: ResultStored) -> None:
+        """A result is on disk, or the store would not have it: the boundary's unit holds it too."""
+        if self.phase == "tools" and self.calls is not None and self.calls.accepts(mail.turn, mail.round):
+            self.calls.stored(mail)
+            self._if_all_in()
+
+    def _if_all_in(self) -> None:
+        if self.calls is None or not self.calls.complete:
+            return
+        results = self.calls.results()
+        if self.calls.ends_turn:
+            self._end("turn_ended", results)
+            return
+        self.phase = "boundary"
+        self.desk.to_room(Boundary(
+            self.turn, round_rows(self.turn, results, self.desk.now()), self.desk.spec.home,
+            self.desk.spec.budget // 2, self.end.told_by_results(), ReplyTo(self.desk.address),
+        ))
+
+    def boundary_done(self, mail: BoundaryDone) -> None:
+        """The round is in the log: the next request is this one and what is new (design, "stream")."""
+        if self.phase != "boundary" or mail.turn.rounds != self.turn.rounds + 1 or self.turn.round is None:
+            return
+        results = self.calls.results() if self.calls is not None else ()
+        blocks = self.turn.round.blocks
+        self.calls = None
+        moved = mail.turn.locus != self.turn.locus
+        if moved:
+            self._typing(False)
+        self.turn = mail.turn
+        if moved:
+            self._typing(True)
+        if self.cancel_wanted:
+            self._end("cancelled")
+            return
+        heard = visible(self.desk.system.store, self.desk.spec, mail.rows)
+        if not self.messages or self._over_stream_budget():
+            self._ask()
+            return
+        self.messages = extend(self.messages, blocks, results, heard, self.desk.spec.voices)
+        self.desk.system.trace(
+            "inference:stream_resumed", agentName=self.turn.agent, turn=self.turn.number, injectedMessages=len(heard)
+        )
+        self._ask(recompile=False)
+
+    def _over_stream_budget(self) -> bool:
+        limit = self.desk.spec.max_stream_tokens
+        used = self.usage.input + self.usage.output
+        if limit is None or used <= limit:
+            return False
+        self.desk.system.trace(
+            "inference:stream_restarted", agentName=self.turn.agent, turn=self.turn.number, reason="context_budget",
+            inputTokens=used, budget=limit,
+        )
+        return True
+
+    # --- failure
+
+    def _failed(self, error: ErrorRecord) -> None:
+        self._drop_stream()
+        attempt = self.turn.attempt
+        decision = decide(error, attempt, jitter=self.desk.system.random.random())
+        gate = provider_address(self.desk.spec.provider.name)
+        if isinstance(decision, Hold):
+            self.desk.system.tell(gate, Cooldown(decision.seconds, error))
+            self._ask()
+            return
+        if decision.cooldown:
+            self.desk.system.tell(gate, Cooldown(decision.cooldown, error))
+        if isinstance(decision, Exhaust):
+            self.exhaust(error)
+            return
+        self._retry(error, decision, attempt + 1)
+
+    def _retry(self, error: ErrorRecord, decision: Again, attempt: int) -> None:
+        self.turn = replace(self.turn, attempt=attempt)
+        self.phase = "retrying"
+        self.desk.system.trace(
+            "inference:failed", agentName=self.turn.agent, turn=self.turn.number, error=error.text, kind=error.kind,
+            attempt=attempt, delay=decision.delay,
+        )
+        self._later(decision.delay, Retry(self.turn.number, attempt))
+
+    def retry(self, mail: Retry) -> None:
+        """The delay is over: compile again, at the watermark it failed with."""
+        if self.phase == "retrying" and mail.attempt == self.turn.attempt:
+            self._ask()
+
+    def exhaust(self, error: ErrorRecord) -> None:
+        """Give the turn up (agents.md 6.2); calls that have no result were interrupted."""
+        self.end.error = error
+        results: tuple[ToolResult, ...] = ()
+        if self.turn.round is not None:
+            self.end.restore(self.turn)
+            calls = Calls(self.desk, self.turn, self.turn.round)
+            calls.restore(self.end.receipts)
+            results = calls.results()
+        self._end("exhausted", results)
+
+    # --- the end
+
+    def _complete(self, done: Done) -> None:
+        said = words(self.desk, self.turn, done, self.messages, live=False)
+        self.turn = said.turn
+        self.end.expect(said.posts)
+        self._finish_with("completed", said.rows, said.ops, said.letters)
+
+    def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
+        self._drop_stream()
+        rows = round_rows(self.turn, results, self.desk.now()) if self.turn.round is not None else ()
+        self._finish_with(ending, rows, self.end.told_by_results() if rows else (), ())
+
+    def _finish_with(
+        self, ending: str, rows: tuple[Row, ...], ops: tuple[Op, ...], letters: Sequence[Letter]
+    ) -> None:
+        self.phase = "ending"
+        self._typing(False)
+        end, now = self.end, self.desk.now()
+        rows = (*rows, *end_rows(self.turn, ending, end.error, self.cancelled, end.streak + 1, now))
+        self.turn = self.end.close(self.turn, ending, rows, ops, letters, self.began)
+
+    def cancel(self, by: str) -> bool:
+        """Cancel the turn; False where it has ended already."""
+        if self.phase in ("ending", "closing", "finishing"):
+            return False
+        self.cancelled, self.cancel_wanted = by or "the host", True
+        if self.phase == "tools":
+            self._cancel_round()
+        elif self.phase not in ("storing", "boundary"):
+            self._end("cancelled")
+        return True
+
+    def _cancel_round(self) -> None:
+        assert self.calls is not None
+        self._end("cancelled", self.calls.give_up("cancelled"))
+
+    def receipt(self, mail: Receipt) -> None:
+        """A post of this turn has an outcome."""
+        self.end.receipts[mail.number] = mail
+        if mail.call_id and self.phase == "tools" and self.calls is not None:
+            self.calls.posted(mail)
+        self.end.if_settled()
+
+    def send_again(self, mail: SendAgain) -> None:
+        """The delay after a refused unit is over."""
+        if isinstance(mail.mail, RoundRefused):
+            if self.phase == "storing":
+                self._commit_round()
+        elif self.phase in ("boundary", "ending", "closing", "finishing"):
+            self.desk.to_room(mail.mail)
+
+    def refused(self, mail: Refused) -> None:
+        """The room's unit was refused: nothing of it was written, so it is sent again, more and more slowly."""
+        self.refusals += 1
+        if self.refusals == len(RESEND):
+            operator_line(
+                self.desk.system, "store-refuses", f"the store refuses the turn of {self.turn.agent}: {mail.error}; "
+                "make room on the disk or raise map_size", agent=self.turn.agent, turn=self.turn.number,
+            )
+        delay = RESEND[min(self.refusals, len(RESEND)) - 1]
+        self._later(delay, SendAgain(self.turn.number, mail.mail))
+
+    # --- stopping and resuming
+
+    def cut(self) -> None:
+        """Stop all that runs; the record stays for the next start."""
+        self.phase = "stopped"
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Stop the stream, the calls and the timers of a turn that this object no longer owns."""
+        self._drop_stream()
+        if self.calls is not None:
+            self.calls.give_up("interrupted")
+        for timer in self.timers:
+            timer.cancel()
+
+    def resume(self) -> None:
+        """Go on with a turn that a crash or a stop cut (design, turn record)."""
+        if self.turn.phase == "closing":
+            self.phase = "closing"
+            self.end.resume(self.turn)
+            return
+        self.end.restore(self.turn)
+        if self.turn.round is None:
+            self.start(admitted=False)
+            return
+        self._typing(True)
+        self.calls = Calls(self.desk, self.turn, self.turn.round)
+        self.calls.restore(self.end.receipts)
+        self.phase = "tools"
+        self._if_all_in()
+
+    def _drop_stream(self) -> None:
+        if self.stream is not None:
+            self.stream.cancel()
+            self.stream = None
+
+    def _later(self, seconds: float, mail: object) -> None:
+        self.timers = [*self.timers[-8:], self.desk.system.after(seconds, self.desk.address, mail)]

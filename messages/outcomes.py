@@ -1,0 +1,80 @@
+"""Outcomes: what a publisher's answer means, and what becomes of a post after an attempt (prose 11.1, 11.3).
+
+`delivered` only on an explicit answer; `not sent` only where the publisher says so; all else is unknown. An unknown
+post is tried again only where the server keeps keys. Pure decisions on outbox entries; the Channel carries them out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tenacity import RetryCallState, Retrying, wait_exponential
+
+from .posts import Attempt, Delivered, NotSent, OutboxEntry, Outcome, PostState, Unknown
+
+FIRST_WAIT = 60.0
+LONGEST_WAIT = 900.0
+EXPIRES = 6 * 3600.0
+PUBLISH_DEADLINE = 30.0
+_WAIT = wait_exponential(multiplier=FIRST_WAIT, exp_base=2, max=LONGEST_WAIT)
+
+
+def read_answer(value: Any) -> Outcome:
+    """The outcome of what a publisher returned; a bare str or int is a delivered id."""
+    if isinstance(value, (Delivered, NotSent, Unknown)):
+        return value
+    if isinstance(value, bool) or value is None:
+        return Unknown(f"the publisher returned {value!r}")
+    if isinstance(value, (str, int)):
+        return Delivered(str(value))
+    return Unknown(f"the publisher returned a {type(value).__name__}")
+
+
+def read_error(error: BaseException) -> Outcome:
+    """The outcome of what a publisher raised: only NotSent means that nothing left."""
+    if isinstance(error, NotSent):
+        return error
+    if isinstance(error, TimeoutError):
+        return Unknown(f"no answer within {PUBLISH_DEADLINE:g} s")
+    return Unknown(f"the publisher raised {type(error).__name__}")
+
+
+def begin_attempt(entry: OutboxEntry, now: float) -> OutboxEntry:
+    """The entry as it must be on disk before the post leaves."""
+    return replace(entry, state="sending", attempts=(*entry.attempts, Attempt(now)))
+
+
+def after_attempt(entry: OutboxEntry, outcome: Outcome, keeps_keys: bool, now: float) -> OutboxEntry:
+    """The entry after an attempt's outcome. `now` in Unix seconds, for the expiry of own words."""
+    state, reason, message_id = _read(outcome, keeps_keys)
+    if state == "queued" and now - entry.written_at >= EXPIRES:
+        state = "unknown" if entry.may_have_left else "expired"
+        reason = f"given up after {EXPIRES / 3600:g} hours: {reason}"
+    word = "delivered" if state == "delivered" else "not-sent" if isinstance(outcome, NotSent) else "unknown"
+    last = entry.attempts[-1:]
+    closed = tuple(replace(a, outcome=word, reason=reason) for a in last if not a.outcome)
+    kept = entry.attempts[: -len(closed)] if closed else entry.attempts
+    return replace(entry, state=state, reason=reason, message_id=message_id, attempts=(*kept, *closed))
+
+
+def _read(outcome: Outcome, keeps_keys: bool) -> tuple[PostState, str, str]:
+    if isinstance(outcome, Delivered):
+        return "delivered", "", outcome.id
+    if isinstance(outcome, NotSent):
+        return ("failed" if outcome.permanent else "queued"), outcome.reason, ""
+    return ("queued" if keeps_keys else "unknown"), outcome.reason, ""
+
+
+def rest_after(parts: Sequence[OutboxEntry], ended: OutboxEntry) -> list[OutboxEntry]:
+    """The later parts of a post whose part `ended` did not arrive: they are not sent, so nothing is garbled."""
+    if ended.state not in ("failed", "unknown", "expired"):
+        return []
+    reason = f"part {ended.part + 1} of {ended.parts} was not confirmed ({ended.reason}), so this part was not sent"
+    return [replace(p, state="failed", reason=reason) for p in parts if p.part > ended.part and not p.ended]
+
+
+def backoff(entry: OutboxEntry) -> float:
+    """Seconds before a queued part is tried again: 60 s doubling to 15 min (prose 11.3)."""
+    state = RetryCallState(Retrying(), None, (), {})
+    state.attempt_number = max(1, len(entry.attempts))
+    return float(_WAIT(state))

@@ -1,0 +1,74 @@
+"""What an agent is told of its turn's words once their outcomes are known (prose 11.2; design, "What lasts").
+
+A pure function of the turn and the receipts: one `[delivered]` line for the whole turn, and one marker for each post
+that did not arrive. What is still on its way is said to be so; its outcome is told later.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .mail import Receipt
+from .notices import Notice, receipt, send_failed
+from .places import ChannelRef
+from .turns import Turn
+
+CONFIRMED = "delivered"
+LOST = frozenset({"failed", "expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A post of the turn: where, how long, and whether a call's result tells its outcome."""
+
+    at: ChannelRef
+    length: int
+    call_id: str = ""
+
+
+def owes_notice(state: str) -> bool:
+    """Whether an outcome is one that the author must be told of."""
+    return state in LOST or state == "unknown"
+
+
+def marker(posted: Posted, told: Receipt, label: str) -> Notice:
+    """The marker of one post that did not arrive, or may not have."""
+    return send_failed(told.at, label, told.reason, posted.length, told.state == "unknown")
+
+
+def turn_notices(
+    turn: Turn, posts: Mapping[int, Posted], receipts: Mapping[int, Receipt], labels: Mapping[ChannelRef, str]
+) -> list[Notice]:
+    """The markers, in the order of the posts, and the receipt last; prose posts only.
+
+    A post whose outcome a call's result tells is not told twice.
+    """
+    prose = {number: posted for number, posted in posts.items() if not posted.call_id}
+    notices: list[Notice] = []
+    places: list[tuple[ChannelRef, str]] = []
+    waiting: list[str] = []
+    unsure = False
+    for number, posted in sorted(prose.items()):
+        told = receipts.get(number)
+        label = labels.get(posted.at, "")
+        if told is None or told.state in ("admitted", "sending", "queued"):
+            kept = "waiting" if told is not None and told.state == "queued" else "still on its way"
+            waiting.append(f"a message to {label or posted.at} is {kept}")
+        elif told.state == CONFIRMED:
+            places.append((posted.at, label))
+        else:
+            unsure = unsure or told.state == "unknown"
+            notices.append(marker(posted, told, label))
+    note = receipt(places, _notes(turn, waiting), may_have_arrived=unsure)
+    return [*notices, note] if note is not None else notices
+
+
+def _notes(turn: Turn, waiting: Sequence[str]) -> list[str]:
+    notes = list(waiting)
+    if turn.suppressed:
+        why = "prose is disabled" if turn.mode == "disabled" else "it stood beside or after an explicit send"
+        if turn.mode != "disabled" and turn.locus is None:
+            why = "it had no channel to go to"
+        notes.append(f"{turn.suppressed} piece(s) of plain text not posted: {why}")
+    if turn.private:
+        notes.append(f"{turn.private} piece(s) kept private")
+    return notes
