@@ -1,13 +1,13 @@
 """Runs the stand-in by itself: `python -m tests.messages_api`, from the root of the repository.
 
-Owns: the options. The address is the first line of stdout. A line on stdin opens every gate that a reply stands
-before (`--fault slow`); the end of stdin changes nothing; SIGINT or SIGTERM ends it, with status 0.
+Owns: the options. The address is the first line of stdout. Each line on stdin releases the next slow reply
+(`--fault slow`), now or when it comes; the end of stdin changes nothing; SIGINT or SIGTERM ends it, with status 0.
 """
 
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -28,8 +28,7 @@ from .faults import (
     spend_limited,
 )
 from .models import DEFAULT_MODELS, load_models
-from .recording import Recorded
-from .replies import Answer, Queue, Script, always, echo, partial_call, reply
+from .replies import Answer, Queue, Reply, always, echo, partial_call, reply
 from .server import MessagesServer
 from .service import Service
 
@@ -69,15 +68,15 @@ def options(given: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def script_of(chosen: argparse.Namespace) -> Script:
-    """The faults in turn, then the same reply for ever."""
-    faults = Queue(FAULTS[kind]() for kind in chosen.fault)
-    after = echo() if chosen.echo else always(chosen.reply)
+def answers_of(chosen: argparse.Namespace) -> list[Answer]:
+    """What the first requests meet."""
+    return [FAULTS[kind]() for kind in chosen.fault]
 
-    def script(recorded: Recorded) -> Answer:
-        return faults(recorded) if len(faults) else after(recorded)
 
-    return script
+def gates_of(answers: Iterable[Answer]) -> list[Gate]:
+    """The gates of these answers, in their order."""
+    replies = (answer for answer in answers if isinstance(answer, Reply))
+    return [fault.gate for held in replies for fault in held.faults if isinstance(fault, Hold)]
 
 
 def main(given: Sequence[str]) -> int:
@@ -90,17 +89,19 @@ def main(given: Sequence[str]) -> int:
 
     signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
+    answers = answers_of(chosen)
+    script = Queue(answers, then=echo() if chosen.echo else always(chosen.reply))
     models = load_models(chosen.models) if chosen.models else DEFAULT_MODELS
-    with MessagesServer(Service(script_of(chosen), models), chosen.port) as server:
+    with MessagesServer(Service(script, models), chosen.port) as server:
         print(server.url, flush=True)
-        Thread(target=_open_gates, args=(server,), daemon=True).start()
+        Thread(target=_open_in_turn, args=(gates_of(answers),), daemon=True).start()
         ended.wait()
     return 0
 
 
-def _open_gates(server: MessagesServer) -> None:
-    for _ in sys.stdin:
-        server.open_gates()
+def _open_in_turn(gates: Iterable[Gate]) -> None:
+    for gate, _ in zip(gates, sys.stdin, strict=False):
+        gate.open()
 
 
 if __name__ == "__main__":

@@ -123,11 +123,15 @@ def pieces(text: str, cut: Cut) -> tuple[str, ...]:
     return tuple(text[start:end] for start, end in pairwise(edges))
 
 
-class Queue:
-    """A script that answers with the given ones in turn, and with a 500 that says so once they are used up."""
+EXHAUSTED = api_error(500, "the script has no answer left", x_should_retry="false")
 
-    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+
+class Queue:
+    """A script that answers with the given ones in turn, then as `then` does, by default with a 500 that says so."""
+
+    def __init__(self, answers: Iterable[Answer] = (), then: Script | None = None) -> None:
         self._answers = deque(answers)
+        self._then: Script = then or (lambda recorded: EXHAUSTED)
         self._lock = Lock()
 
     def add(self, *answers: Answer) -> None:
@@ -142,7 +146,7 @@ class Queue:
         with self._lock:
             if self._answers:
                 return self._answers.popleft()
-        return api_error(500, "the script has no answer left", x_should_retry="false")
+        return self._then(recorded)
 
 
 def always(*parts: Block | str) -> Script:

@@ -77,13 +77,6 @@ class MessagesServer:
     ) -> None:
         self.close()
 
-    def open_gates(self) -> None:
-        """Opens every gate that a reply stands before."""
-        with self._lock:
-            gates = list(self._gates)
-        for gate in gates:
-            gate.open()
-
     def stand_before(self, gate: Gate) -> None:
         """Waits at a gate, unless the server is closing."""
         with self._lock:

@@ -1,6 +1,7 @@
 """Thinking blocks signed with their prefix: what keeps them, what breaks them, and both answers to a break."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -10,6 +11,8 @@ from tests.messages_api.service import Service
 from tests.messages_api.wire import JsonObject
 from tests.messages_api_tests.asking import ask, said, told
 from tests.messages_api_tests.building import MARK, TOOLS, add, body, refused, remove, result, s, t, tool, u
+
+Edit: TypeAlias = Callable[[list[JsonObject]], JsonObject]
 
 BETAS = TOOLS | {BINDING}
 DROP: JsonObject = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
@@ -49,7 +52,7 @@ def bound(at: Service, request: JsonObject) -> str:
 
 
 ALL = [f"messages.{index}.content.{number}" for index in (1, 3) for number in (0, 1, 2)]
-KEEPS: dict[str, Any] = {
+KEEPS: dict[str, Edit] = {
     "as it was": lambda m: body(*m, **HEAD),
     "more messages": lambda m: body(*m, s("note", add(tool("b"))), **HEAD),
     "markers elsewhere": lambda m: body(
@@ -77,7 +80,7 @@ def test_what_is_no_change(case: str) -> None:
 
 
 SHIFTED = [path.replace("3", "4") for path in ALL[3:]]
-BREAKS: dict[str, tuple[Any, list[str]]] = {
+BREAKS: dict[str, tuple[Edit, list[str]]] = {
     "system text": (lambda m: body(*m, tools=[tool()], system="be long"), ALL),
     "a tool in the head": (lambda m: body(*m, **{**HEAD, "tools": [tool(), tool("b")]}), ALL),
     "the first question": (lambda m: body(u("Q1"), *m[1:], **HEAD), ALL),
