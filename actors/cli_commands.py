@@ -26,8 +26,6 @@ def _of_the_room(command: F) -> F:
         click.option("--script", metavar="FILE.py:FUNCTION",
                      help="A function in a Python file that returns the Provider to use instead."),
         click.option("--system", metavar="TEXT", help="System text; {name} stands for the resident's name."),
-        click.option("--wake-on", type=click.Choice(("addressed", "all")), default="addressed", show_default=True,
-                     help="Which messages start a turn."),
         click.option("--plain", is_flag=True, help="No colour and no bars, for logs."),
     )):
         command = option(command)
@@ -35,7 +33,9 @@ def _of_the_room(command: F) -> F:
 
 
 def _folder(given: Path | None, name: str) -> Path:
-    return given or Path(click.get_app_dir("manyminds")) / name
+    folder = given or Path(click.get_app_dir("manyminds")) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,16 +59,19 @@ def demo(plain: bool, folder: Path | None) -> None:
 @_of_the_room
 @click.option("--name", default="you", show_default=True, help="Your name in the room.")
 def chat(folder: Path | None, residents: tuple[str, ...], provider: str, script: str | None, system: str | None,
-         wake_on: str, plain: bool, name: str) -> None:
+         plain: bool, name: str) -> None:
     """Talk with the residents in this terminal."""
+    from .cli_show import printer
     from .hosts.terminal import Terminal
 
-    terminal = Terminal(residents_of(residents, system), provider_of(provider, script), name, plain=plain)
-    raise SystemExit(terminal.run(_folder(folder, "chat")))
+    terminal = Terminal(residents_of(residents, system), provider_of(provider, script), name, printer(plain))
+    terminal.run(_folder(folder, "chat"))
 
 
 @manyminds.command()
 @_of_the_room
+@click.option("--wake-on", type=click.Choice(("addressed", "all")), default="addressed", show_default=True,
+              help="Which messages start a turn.")
 @click.option("--server", required=True, metavar="HOST[:PORT]", help="The IRC server. Port 6667, with TLS 6697.")
 @click.option("--channel", "channels", multiple=True, required=True, metavar="#NAME",
               help="A channel to be in; may be given several times.")
@@ -86,4 +89,4 @@ def irc(folder: Path | None, residents: tuple[str, ...], provider: str, script: 
 
     settings = settings_of(server, channels, tls, tls_unverified, password, flood)
     run(_folder(folder, f"irc-{settings.host}"), residents_of(residents, system), provider_of(provider, script),
-        settings, wake_on, plain)
+        settings, "all" if wake_on == "all" else "addressed", plain)

@@ -6,10 +6,12 @@ An event loop of its own; nothing else runs in the process. What happens is show
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from .cli_show import printer
+from ..messages.errors import InvalidSetting
+from ..messages.routing import WakeOn
+from .cli_show import Show, printer
 from .hosts.irc import IrcEvent, IrcHost, IrcSettings
 from .providers.provider import Provider
 from .runtime_async import AsyncRuntime
@@ -25,8 +27,6 @@ def settings_of(
     server: str, channels: Sequence[str], tls: bool, unverified: bool, password: str | None, flood: tuple[int, float]
 ) -> IrcSettings:
     """The IRC settings of the command's options. Raises InvalidSetting."""
-    from ..messages.errors import InvalidSetting
-
     host, colon, port = server.rpartition(":") if server.count(":") == 1 or "]:" in server else (server, "", "")
     if colon and not port.isdigit():
         raise InvalidSetting(f"--server {server!r} must be HOST or HOST:PORT")
@@ -46,27 +46,27 @@ def shown(event: IrcEvent) -> tuple[str, str, str]:
 
 
 def run(
-    folder: Path, residents: Sequence[Resident], provider: Provider, settings: IrcSettings, wake_on: str, plain: bool
+    folder: Path, residents: Sequence[Resident], provider: Provider, settings: IrcSettings, wake_on: WakeOn, plain: bool
 ) -> None:
     """Serve until a signal; then leave the server and stop the runtime in order."""
     asyncio.run(_serve(folder, residents, provider, settings, wake_on, printer(plain)))
 
 
 async def _serve(
-    folder: Path, residents: Sequence[Resident], provider: Provider, settings: IrcSettings, wake_on: str,
-    show: Callable[[str, str, str], None],
+    folder: Path, residents: Sequence[Resident], provider: Provider, settings: IrcSettings, wake_on: WakeOn,
+    show: Show,
 ) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     async with AsyncRuntime.open(folder, residents=residents, provider=provider, wake_on=wake_on) as runtime:
         host = IrcHost(runtime, [r.name for r in residents], settings, lambda event: show(*shown(event)))
         serving = loop.create_task(host.run())
         waiting = loop.create_task(ended.wait())
         await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
+        await runtime.stop()  # before the connections go: what is being posted is still confirmed
         serving.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await serving

@@ -14,7 +14,7 @@ from pathlib import Path
 from .demo_platform import DemoFailed, Platform
 from .demo_show import Screen, screen
 
-STEPS = 28
+STEPS = 24
 
 # number: channel, who asks, whom, what
 QUESTIONS = {

@@ -36,11 +36,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class InFlight:
-    """A message on its way to the disk, and who waits for it."""
+    """A message on its way to the disk, and who joined it with the same id; its own host is told by the room."""
 
     message: Incoming
-    woken: tuple[str, ...]
-    waiting: list[Receive]
+    joined: list[Receive]
     channel: ChannelRecord | None = None
 
 
@@ -92,7 +91,7 @@ class Directory(StoredActor):
         at = mail.message.place
         ticket = self.by_id.get((at, platform_id))
         if ticket is not None:
-            self.in_flight[ticket].waiting.append(mail)
+            self.in_flight[ticket].joined.append(mail)
             return True
         if at not in self.seen:
             self.seen[at] = seen.load(snap, at)
@@ -110,12 +109,15 @@ class Directory(StoredActor):
             self.by_id[message.place, message.id] = self.ticket
         several = len(self.channels) > 1
         row = message_row(message, now, [w.agent for w in woken if w.addressed], several)
-        names = tuple(w.agent for w in woken)
-        self.in_flight[self.ticket] = InFlight(message, names, [mail], added)
+        accepted = Accepted(False, True, tuple(w.agent for w in woken))
+        self.in_flight[self.ticket] = InFlight(message, [], added)
         wakes = message_wakes(message, now, woken)
         self.system.tell(
             room_address(self.room),
-            Offer(row, message.size(), wakes, ops, reply=ReplyTo(self.address, self.ticket)),
+            Offer(
+                row, message.size(), wakes, ops, reply=ReplyTo(self.address, self.ticket), host=mail.reply,
+                accepted=accepted,
+            ),
         )
 
     def _register(self, message: Incoming, now: float) -> tuple[ChannelRecord | None, tuple[Op, ...]]:
@@ -141,15 +143,13 @@ class Directory(StoredActor):
             self.by_id.pop((message.place, message.id), None)
         if mail.error is not None:
             self._forget(done)
-            for waiting in done.waiting:
-                self._tell(waiting, None, mail.error)
+            for joined in done.joined:
+                self._tell(joined, None, mail.error)
             return
         if done.channel is not None:
             self.system.trace("channel-lazy-registered", channelId=message.channel, serverId=message.server)
-        first, *joined = done.waiting
-        self._tell(first, Accepted(False, True, done.woken), None)
-        for waiting in joined:
-            self._tell(waiting, Accepted(True, True, ()), None)
+        for joined in done.joined:
+            self._tell(joined, Accepted(True, True, ()), None)
 
     def _forget(self, refused: InFlight) -> None:
         message = refused.message
@@ -171,7 +171,9 @@ class Directory(StoredActor):
     def _came_back(self, mail: MailFailed | Undelivered) -> None:
         """An offer could not be handled: its senders hear of it."""
         if isinstance(mail.mail, Offer):
-            self.offer_answer(OfferAnswer(mail.key, ActorFailed("the room could not take the message")))
+            error = ActorFailed("the room could not take the message; nothing of it was stored")
+            for to, letter in mail.mail.told(error):
+                self.system.tell(to, letter)
 
     @handles(Enlist)
     def enlist(self, mail: Enlist) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.address import Address
-from ..messages.errors import InvalidSetting, NotRouted
+from ..messages.errors import InvalidSetting, NotRouted, StoreError
 from ..messages.mail import (
     DIRECTORY,
     GATEWAY,
@@ -47,6 +47,7 @@ class Options:
 
     wake_on: WakeOn = "addressed"
     bounds: InboxBounds = field(default_factory=InboxBounds)
+    wait_when_full: bool = False
 
 
 def check_residents(residents: Sequence[Resident], provider: Provider | None) -> tuple[AgentSpec, ...]:
@@ -104,13 +105,13 @@ class House:
             return _enlistment(snap, list(self.specs.values()), self.system.clock.now())
 
     def move_in(self, timeout: float = 30.0) -> None:
-        """Write this start into the store, then wake everybody. Raises StoreError's kin if it cannot be written."""
+        """Write this start into the store, then wake everybody. Raises StoreError if it cannot be written."""
         start = self.enlistment()
         answer = self.system.ask(
             DIRECTORY, lambda reply: Enlist(tuple(start.agents), start.ops, reply), timeout
         )
         if isinstance(answer, Refused):
-            raise InvalidSetting(f"the store refused the start of the runtime: {answer.error}")
+            raise StoreError(f"the store refused the start of the runtime: {answer.error}; nothing was started")
         for record in start.agents:
             self.system.tell(agent_address(record.name, record.incarnation), Awake())
         for at in self.channels_that_wait():

@@ -26,7 +26,6 @@ from ..messages.mail import (
     Letters,
     NothingToDo,
     Offer,
-    OfferAnswer,
     Refused,
     Stored,
     TurnBegun,
@@ -52,11 +51,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InboxBounds:
-    """How much may wait in a room's inbox, and what a full one does: refuse the host, or let it wait."""
+    """How much may wait in a room's inbox; `retry_after` in seconds is what a full one tells the host."""
 
     messages: int = 10_000
     bytes: int = 64 * 1024 * 1024
-    wait: bool = False
     retry_after: float = 1.0
 
 
@@ -75,7 +73,6 @@ class Room(StoredActor):
     def __init__(self, system: System, address: Address, bounds: InboxBounds) -> None:
         super().__init__(system, address)
         self.bounds = bounds
-        self.held_back: deque[Offer] = deque()
         self.alive: dict[str, Progress] = {}
         self.state: RoomState
 
@@ -94,21 +91,15 @@ class Room(StoredActor):
         self._hint(self.state.pending)
         self._drain_if_idle()
 
-    def busy(self) -> bool:
-        """Hosts that wait for room in the inbox are known only here."""
-        return super().busy() or bool(self.held_back)
-
     # --- the inbox
 
     @handles(Offer)
     def offer(self, mail: Offer) -> None:
         """Take a row into the inbox, or say why not; its offerer hears when it is on disk."""
         if not mail.own and self._full(mail.size):
-            if self.bounds.wait:
-                self.held_back.append(mail)
-            elif mail.reply is not None:
-                error = QueueFull(self.state.room, len(self.state.waiting), self.state.bytes, self.bounds.retry_after)
-                self.system.tell(mail.reply.address, OfferAnswer(mail.reply.key, error))
+            error = QueueFull(self.state.room, len(self.state.waiting), self.state.bytes, self.bounds.retry_after)
+            for to, answer in mail.told(error):
+                self.system.tell(to, answer)
             return
         self._accept(mail)
 
@@ -131,13 +122,11 @@ class Room(StoredActor):
         state.bytes += mail.size
         unit.take_over()
         source = str(mail.row.metadata.get("kind", "channel"))
-        reply = mail.reply
-        answer: Letters = ((reply.address, OfferAnswer(reply.key)),) if reply is not None else ()
         hints = tuple((agent_address(w.agent), WakeHint()) for w in mail.wakes)
         self._commit(
             unit.ops,
-            ((self.address, Stored(number, row.id, source, bool(mail.wakes))), *answer, *hints),
-            lambda exc: ((reply.address, OfferAnswer(reply.key, exc)),) if reply is not None else (),
+            ((self.address, Stored(number, row.id, source, bool(mail.wakes))), *mail.told(None), *hints),
+            mail.told,
         )
 
     @handles(Stored)
@@ -157,11 +146,6 @@ class Room(StoredActor):
         with self.system.store.snapshot() as snap:
             unit.drain(snap, budget=1_000_000)
         self._send(unit, ())
-        self._let_in()
-
-    def _let_in(self) -> None:
-        while self.held_back and not self._full(self.held_back[0].size):
-            self._accept(self.held_back.popleft())
 
     # --- turns
 
@@ -196,7 +180,6 @@ class Room(StoredActor):
         unit.ops += [turns.put(turn), turns.set_last_turn(turn.agent, number)]
         self.alive[turn.agent] = Progress(number, 0)
         self._send(unit, ((agent_address(turn.agent), TurnBegun(turn)),), mail, turn.agent)
-        self._let_in()
 
     def _new_turn(self, mail: Begin, unit: RoomUnit, number: int, taken: tuple[Wake, ...]) -> Turn:
         trigger = trigger_of(taken)
@@ -249,7 +232,6 @@ class Room(StoredActor):
         unit.ops += [turns.put(after), *mail.ops]
         progress.rounds = after.rounds
         self._send(unit, ((agent_address(turn.agent), BoundaryDone(after, tuple(heard))),), mail, turn.agent)
-        self._let_in()
 
     def _others_since(self, turn: Turn, stored: Sequence[Placed]) -> list[Placed]:
         known = {p.position for p in stored}
@@ -282,11 +264,9 @@ class Room(StoredActor):
         else:
             unit.ops.append(turns.put(closed))
         progress.closing = True
-        self._send(
-            unit, (*mail.letters, (agent_address(turn.agent), TurnClosed(closed, mail.final))), mail, turn.agent
-        )
-        if mail.final:
-            self._turn_over(turn)
+        agent = agent_address(turn.agent)
+        over = self._turn_over(turn, unit) if mail.final else ()
+        self._send(unit, (*mail.letters, (agent, TurnClosed(closed, mail.final)), *over), mail, turn.agent)
 
     def _settle(self, turn: Turn, unit: RoomUnit) -> None:
         mine = self.state.pending_of(turn.agent)
@@ -316,15 +296,12 @@ class Room(StoredActor):
         unit.ops += [*mail.ops, turns.delete(turn.room, turn.agent)]
         with self.system.store.snapshot() as snap:
             unit.drain(snap, budget=1_000_000)
-        self._send(unit, (), mail, turn.agent)
-        self._turn_over(turn)
+        self._send(unit, self._turn_over(turn, unit), mail, turn.agent)
 
-    def _turn_over(self, turn: Turn) -> None:
+    def _turn_over(self, turn: Turn, unit: RoomUnit) -> Letters:
+        """The agent hears that its token is free when the record is gone from the disk."""
         self.alive.pop(turn.agent, None)
-        pending = bool(self.state.pending_of(turn.agent))
-        # A barrier: the agent hears of it when the record is gone from the disk.
-        self.system.commit((), ((agent_address(turn.agent), TurnFinished(turn.number, pending)),))
-        self._let_in()
+        return ((agent_address(turn.agent), TurnFinished(turn.number, unit.has_wakes(turn.agent))),)
 
     # --- units
 

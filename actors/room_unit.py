@@ -107,6 +107,10 @@ class RoomUnit:
         self.ops.extend(wakes.put(self.state.room, w) for w in left)
         self._pending.extend(left)
 
+    def has_wakes(self, agent: str) -> bool:
+        """Whether wakes of the agent wait after this unit."""
+        return any(w.agent == agent for w in self._pending)
+
     def take_over(self) -> None:
         """Make the room's memory what it will be once the unit is on disk."""
         state = self.state

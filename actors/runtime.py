@@ -6,14 +6,18 @@ nothing that decides: every call is one mail and its answer. Safe to call from a
 
 import asyncio
 import logging
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
+from tenacity import RetryCallState, Retrying, wait_exponential
+
 from ..messages.address import Address, ReplyTo
-from ..messages.errors import InvalidSetting, NotRouted, RuntimeClosed
+from ..messages.errors import InvalidSetting, NotRouted, QueueFull, RuntimeClosed
 from ..messages.incoming import Accepted, Incoming, check_incoming
 from ..messages.mail import DIRECTORY, GATEWAY, STOPPER, AskState, Cancel, Receive, Received, StopAll, agent_address
 from ..messages.places import ChannelRef
@@ -57,8 +61,19 @@ def check_settings(wake_on: str, on_full: str, inbox_messages: int, inbox_bytes:
     for name, value in (("inbox_messages", inbox_messages), ("inbox_bytes", inbox_bytes)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidSetting(f"{name} must be a whole number of at least 1")
-    bounds = InboxBounds(inbox_messages, inbox_bytes, on_full == "wait")
-    return Options("all" if wake_on == "all" else "addressed", bounds)
+    bounds = InboxBounds(inbox_messages, inbox_bytes)
+    return Options("all" if wake_on == "all" else "addressed", bounds, on_full == "wait")
+
+
+# How long a receive() that waits for room looks away, in seconds: doubling, so that a short jam is left quickly.
+FULL_WAITS = wait_exponential(multiplier=0.02, max=1.0)
+
+
+def full_wait(tries: int) -> float:
+    """Seconds before the receive() that met a full inbox `tries` times tries again."""
+    state = RetryCallState(Retrying(), None, (), {})
+    state.attempt_number = tries
+    return float(FULL_WAITS(state))
 
 
 class Opened:
@@ -79,6 +94,7 @@ class Opened:
         except BaseException:
             self.store.close()
             raise
+        self.waits_when_full = options.wait_when_full
         self.subscriptions: list[Subscription] = []
         self.closed = False
 
@@ -190,7 +206,17 @@ class Runtime:
         """
         checked = check_incoming(message)
         self._check_open("receive()")
-        return accepted_or_raise(self._opened.system.ask(DIRECTORY, lambda reply: Receive(checked, reply), timeout))
+        system, ends = self._opened.system, time.monotonic() + timeout
+        tries = 0
+        while True:
+            try:
+                return accepted_or_raise(system.ask(DIRECTORY, lambda reply: Receive(checked, reply), timeout))
+            except QueueFull:
+                tries += 1
+                pause = full_wait(tries)
+                if not self._opened.waits_when_full or time.monotonic() + pause > ends:
+                    raise
+                threading.Event().wait(pause)
 
     def last_seen(self, server: str, channel: str) -> str | None:
         """The platform id of the newest message accepted in a channel, for catching up after a reconnect."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ..messages.errors import RuntimeClosed
+from ..messages.errors import QueueFull, RuntimeClosed
 from ..messages.incoming import Accepted, Incoming, check_incoming
 from ..messages.mail import DIRECTORY, STOPPER, AskState, Cancel, Receive
 from ..messages.posts import LengthUnit
@@ -18,7 +18,7 @@ from ..messages.routing import WakeOn
 from .bridge import wait
 from .house import check_residents
 from .providers.provider import Provider
-from .runtime import Folder, Health, OnFull, Opened, accepted_or_raise, check_settings
+from .runtime import Folder, Health, OnFull, Opened, accepted_or_raise, check_settings, full_wait
 from .spec import Resident
 from .traces import Subscription
 
@@ -77,7 +77,16 @@ class AsyncRuntime:
         """Hand in a message; returns once it is on disk. Errors as `Runtime.receive`."""
         checked = check_incoming(message)
         system = self._open("receive()").system
-        return accepted_or_raise(await wait(system, DIRECTORY, lambda reply: Receive(checked, reply), timeout))
+        waits, loop = self._open("receive()").waits_when_full, asyncio.get_running_loop()
+        ends, tries = loop.time() + timeout, 0
+        while True:
+            try:
+                return accepted_or_raise(await wait(system, DIRECTORY, lambda reply: Receive(checked, reply), timeout))
+            except QueueFull:
+                tries += 1
+                if not waits or loop.time() + full_wait(tries) > ends:
+                    raise
+                await asyncio.sleep(full_wait(tries))
 
     async def last_seen(self, server: str, channel: str) -> str | None:
         """The platform id of the newest message accepted in a channel."""

@@ -112,7 +112,8 @@ class Answer:
 class Offer:
     """A row for the inbox, with the wakes it asks for and records that belong to it, in one unit.
 
-    `size` in bytes counts against the inbox's bound unless `own` (the runtime's own rows are never refused).
+    `size` in bytes counts against the inbox's bound unless `own` (the runtime's own rows are never refused). `host`
+    is told `accepted`, or the error, with the acknowledgement; `reply` gets an OfferAnswer.
     """
 
     row: Row
@@ -121,6 +122,18 @@ class Offer:
     ops: Ops = ()
     own: bool = False
     reply: ReplyTo | None = None
+    host: ReplyTo | None = None
+    accepted: Accepted | None = None
+
+    def told(self, error: Exception | None) -> Letters:
+        """Who hears whether the row was stored: the host itself, so that no actor between them can lose it."""
+        letters: Letters = ()
+        if self.host is not None:
+            accepted = self.accepted if error is None else None
+            letters = ((self.host.address, Received(accepted, error, self.host.key)),)
+        if self.reply is not None:
+            letters = (*letters, (self.reply.address, OfferAnswer(self.reply.key, error)))
+        return letters
 
 
 @dataclass(frozen=True, slots=True)
