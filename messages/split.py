@@ -141,7 +141,7 @@ class _Splitter:
             used += size
             if follower is None:
                 return _Cut(line.end, len(rest), line.inside, used)
-            if not line.opens and not follower.closes:
+            if not line.opens:
                 line_end = _Cut(line.end, follower.start, line.inside, used)
                 if line.inside is None and not rest[follower.start : follower.end].strip():
                     paragraph = line_end

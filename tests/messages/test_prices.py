@@ -79,6 +79,8 @@ def test_the_sample_is_cut_in_units() -> None:
     """[context 5] 1,000 emoji fill the sample of 2,000 units, so what follows does not count."""
     # 1,000 emoji and 4,000 plain letters: all of the sample is dense, 6,000 / 2.3 = 2,608.7.
     assert text_estimate("😀" * 1000 + "a" * 4000) == 2609
+    # 125 emoji are 250 of the first 2,000 units, 12.5 %, though under 12 % of 2,000 code points: 4,250 / 2.3 = 1,847.8.
+    assert text_estimate("😀" * 125 + "a" * 4000) == 1848
     # 1,880 plain letters and 60 emoji are 120 of 2,000 units: 6 %, not dense.
     assert text_estimate("a" * 1880 + "😀" * 60) == 690  # 2000 / 2.9 = 689.7
 

@@ -85,6 +85,8 @@ TABLE: list[tuple[str, str, int, LengthUnit, tuple[str, ...]]] = [
     ("after a block plain text goes on", "```\naaaaaaa\n```\nbbb ccc", 15, "chars", ("```\naaaaaaa\n```", "bbb ccc")),
     ("a block that nobody closed is closed", "```\naaaaaa\nbbbbbb", 16, "chars",
      ("```\naaaaaa\n```", "```\nbbbbbb\n```")),
+    ("a closing of more marks than needed makes no empty block", "```\naaaaaaaa\n``````", 16, "chars",
+     ("```\naaaaaaaa\n```",)),
     ("marks that take most of a part are plain text", "```\nabc\n```", 8, "chars", ("```\nabc", "```")),
     ("backticks inside a line are no fence", "```a``` bbb", 8, "chars", ("```a```", "bbb")),
 ]
