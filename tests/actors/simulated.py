@@ -4,7 +4,7 @@ What a test of the runtime's behaviour starts from. Everything is a step; the se
 seed repeats. Nothing here knows a rule of the specification.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +31,14 @@ from manyminds.messages.wakes import Wake
 from manyminds.storage import MemoryStore, SteppedWriter, branches, inbox, log, outbox, turns, wakes
 
 SERVER = "town"
+FAULTS = Faults(commit_refused=0.03, map_full=0.01, killed=0.005, parked=0.1)
+
+
+def variations(faults: Faults = FAULTS) -> Iterator[dict[str, Any]]:
+    """The settings under which a rule must hold: as it is, parked at a third, and with faults on as well."""
+    yield {}
+    yield {"park_rate": 1 / 3}
+    yield {"park_rate": 1 / 3, "faults": faults}
 
 
 @dataclass(slots=True)
@@ -134,6 +142,20 @@ class SimulatedHouse:
         handed = self.hand_in(self.message(text, channel, author, **fields))
         self.simulation.run(until=lambda: handed.answer is not None)
         return handed.accepted
+
+    def insist(self, message: Incoming) -> Accepted:
+        """Hand a message in until the store takes it, as a host does whose disk was full for a while."""
+        while True:
+            handed = self.hand_in(message)
+            self.simulation.run(until=lambda: handed.answer is not None)  # noqa: B023
+            assert handed.answer is not None
+            if not isinstance(handed.answer.error, StoreError):
+                return handed.accepted
+
+    def settle(self) -> None:
+        """No more faults; everything comes to its end."""
+        self.simulation.faults.off()
+        self.run()
 
     def cancel(self, agent: str, by: str = "zoe") -> bool:
         """Cancel an agent's turn."""
