@@ -342,7 +342,8 @@ class Agent(StoredActor):
             parts = list(outbox.of_post(snap, self.spec.name, mail.turn, mail.number))
         posted = Posted(mail.at, sum(len(part.text) for part in parts))
         notice = marker(posted, mail, known.label if known else "")
-        row = notice_row(f"{self.spec.name}/{mail.turn}/late{mail.number}", notice, self.system.clock.now())
+        row_id = f"{self.spec.name}/{mail.turn}/late{mail.number}"
+        row = notice_row(row_id, notice, self.system.clock.now(), self.spec.name)
         size = sum(len(b.text) for b in row.content if isinstance(b, Text))
         self.desk.to_room(
             Offer(row, size, ops=(owing.delete(self.spec.name, mail.turn, mail.number),), own=True)

@@ -207,7 +207,7 @@ class Room(StoredActor):
             known = registry.channel(snap, locus.at)
         notice = routing(locus, known.label if known else "", moved_mid_turn=moved)
         row_id = f"{turn.agent}/{turn.number}/{turn.rounds}routing"
-        return notice_row(row_id, notice, self.system.clock.now())
+        return notice_row(row_id, notice, self.system.clock.now(), turn.agent)
 
     @handles(Boundary)
     def boundary(self, mail: Boundary) -> None:

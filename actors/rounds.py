@@ -16,11 +16,12 @@ from ..messages.notices import inference_failed, notice_row, turn_interrupted
 from ..messages.places import ChannelRef, Place
 from ..messages.receipts import Posted
 from ..messages.request import Done, ErrorRecord, Msg
+from ..messages.routing import shown_label
 from ..messages.rows import Row
 from ..messages.speech import admit, entries
 from ..messages.turns import ExplicitSend, Round, Turn
 from ..messages.wakes import Answered
-from ..storage import Op, outbox
+from ..storage import Op, outbox, registry
 from .desk import Desk
 from .sends import send_plan
 
@@ -92,7 +93,7 @@ def words(desk: Desk, turn: Turn, done: Done, messages: Sequence[Msg], *, live: 
         work.out.turn = replace(after, round=round_)
     else:
         work.out.turn = after
-        work.out.rows = closing_rows(turn, done.content, prompted, desk.now())
+        work.out.rows = closing_rows(desk, turn, done.content, prompted)
     return work.out
 
 
@@ -106,19 +107,33 @@ def _stamp(turn: Turn, prompted: bool) -> dict[str, object]:
     return {PROMPTED_BY: {"turn": turn.number, "text": CONTINUE}} if prompted else {}
 
 
-def round_rows(turn: Turn, results: tuple[ToolResult, ...], now: float) -> tuple[Row, ...]:
+def opening_of(desk: Desk, turn: Turn) -> str:
+    """How the turn's words open for the other agents of the room; fixed when the row is stored (agents.md 2.5)."""
+    name = desk.spec.present_as or turn.agent
+    if turn.locus is None:
+        return f"{name}: "
+    with desk.system.store.snapshot() as snap:
+        known = registry.channels(snap)
+    here = next((channel for channel in known if channel.at == turn.locus.at), None)
+    if here is None or len(known) < 2:
+        return f"{name}: "
+    return f"{name} in {shown_label(here.label or here.at.channel, here.kind)}: "
+
+
+def round_rows(desk: Desk, turn: Turn, results: tuple[ToolResult, ...]) -> tuple[Row, ...]:
     """The two rows of a round that ended in calls: its blocks verbatim, and its results (agents.md 5.3)."""
-    round_ = turn.round
+    round_, now = turn.round, desk.now()
     if round_ is None:
         return ()
     row_id = f"{turn.agent}/{turn.number}/{round_.number}"
     stamp = _stamp(turn, round_.prompted)
-    spoken = Row(f"{row_id}c", turn.agent, round_.blocks, stamp, now, turn.number, round_.watermark)
+    opening = opening_of(desk, turn)
+    spoken = Row(f"{row_id}c", turn.agent, round_.blocks, stamp, now, turn.number, round_.watermark, opening)
     answered = Row(f"{row_id}r", turn.agent, results, {"results": True}, now, turn.number, round_.watermark)
     return (spoken, answered) if results else (spoken,)
 
 
-def closing_rows(turn: Turn, blocks: Sequence[Block], prompted: bool, now: float) -> tuple[Row, ...]:
+def closing_rows(desk: Desk, turn: Turn, blocks: Sequence[Block], prompted: bool) -> tuple[Row, ...]:
     """The closing row; none for an output of nothing but thinking or blank text (agents.md 2.4)."""
     kept = tuple(b for b in blocks if not isinstance(b, Text) or b.text.strip())
     if all(is_thinking(b) for b in kept):
@@ -126,7 +141,8 @@ def closing_rows(turn: Turn, blocks: Sequence[Block], prompted: bool, now: float
             _log.warning("turn %d of %s ended in thinking alone; it is not stored", turn.number, turn.agent)
         return ()
     row_id = f"{turn.agent}/{turn.number}/end"
-    return (Row(row_id, turn.agent, tuple(blocks), _stamp(turn, prompted), now, turn.number, turn.watermark),)
+    stamp, opening = _stamp(turn, prompted), opening_of(desk, turn)
+    return (Row(row_id, turn.agent, tuple(blocks), stamp, desk.now(), turn.number, turn.watermark, opening),)
 
 
 def end_rows(
@@ -135,10 +151,10 @@ def end_rows(
     """The notice that an ending owes: a failure's, or a cancel's (agents.md 5.5, 6.2)."""
     row_id = f"{turn.agent}/{turn.number}/ending"
     if ending == "exhausted" and error is not None:
-        return (notice_row(row_id, inference_failed(error.text, streak), now),)
+        return (notice_row(row_id, inference_failed(error.text, streak), now, turn.agent),)
     if ending == "cancelled":
         under_way = [call.name for call in calls(turn.round.blocks)] if turn.round is not None else []
-        return (notice_row(row_id, turn_interrupted(by, under_way), now),)
+        return (notice_row(row_id, turn_interrupted(by, under_way), now, turn.agent),)
     return ()
 
 

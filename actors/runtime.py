@@ -267,7 +267,7 @@ class Runtime:
         return self._opened.health(states)
 
     def stop(self, deadline: float = 10.0) -> None:
-        """Stop in order: intake, turns, posts, store. After `deadline` seconds turns are cut, to be resumed next time."""
+        """Stop in order: intake, turns, posts, store. After `deadline` seconds turns are cut and resumed next time."""
         if self._opened.closed:
             return
         try:

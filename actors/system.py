@@ -101,10 +101,14 @@ class Statistics:
 class System(Protocol):
     """Everything an actor may do to the world (design, "How actors run")."""
 
-    clock: Clock
     random: random.Random
     store: Store
     operator_log: OperatorLog | None
+
+    @property
+    def clock(self) -> Clock:
+        """The source of time."""
+        ...
 
     def tell(self, to: Address, mail: Mail) -> None:
         """Put mail into the inbox of `to`, building its actor if none lives. Never raises, never blocks."""

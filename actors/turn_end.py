@@ -169,7 +169,8 @@ class TurnEnd:
         notices = turn_notices(turn, self.posts, self.receipts, labels)
         now = self.desk.now()
         return tuple(
-            notice_row(f"{turn.agent}/{turn.number}/told{index}", notice, now) for index, notice in enumerate(notices)
+            notice_row(f"{turn.agent}/{turn.number}/told{index}", notice, now, turn.agent)
+            for index, notice in enumerate(notices)
         )
 
     def _labels(self) -> dict[ChannelRef, str]:

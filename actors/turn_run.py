@@ -251,7 +251,7 @@ class TurnRun:
             return
         self.phase = "boundary"
         self.desk.to_room(Boundary(
-            self.turn, round_rows(self.turn, results, self.desk.now()), self.desk.spec.home,
+            self.turn, round_rows(self.desk, self.turn, results), self.desk.spec.home,
             self.desk.spec.budget // 2, self.end.told_by_results(), ReplyTo(self.desk.address),
         ))
 
@@ -345,7 +345,7 @@ class TurnRun:
 
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
         self._drop_stream()
-        rows = round_rows(self.turn, results, self.desk.now()) if self.turn.round is not None else ()
+        rows = round_rows(self.desk, self.turn, results)
         self._finish_with(ending, rows, self.end.told_by_results() if rows else (), ())
 
     def _finish_with(

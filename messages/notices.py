@@ -30,9 +30,10 @@ class Notice:
         return str(self.metadata["kind"])
 
 
-def notice_row(id: str, notice: Notice, time: float, turn: int | None = None, heard: int | None = None) -> Row:  # noqa: A002
-    """The row to store. `time` in Unix seconds; `turn` and `heard` where a turn wrote it."""
-    return Row(id, PARTICIPANT, (Text(notice.text),), notice.metadata, time, turn, heard)
+def notice_row(id: str, notice: Notice, time: float, agent: str | None = None) -> Row:  # noqa: A002
+    """The row to store. `time` in Unix seconds. `agent`: whom alone it is for, in a room that several share."""
+    metadata = notice.metadata if agent is None else {**notice.metadata, "for": agent}
+    return Row(id, PARTICIPANT, (Text(notice.text),), metadata, time)
 
 
 def _notice(kind: str, text: str, **extra: Any) -> Notice:

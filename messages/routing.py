@@ -59,10 +59,10 @@ def who_is_woken(
     return ()
 
 
-def channel_label(message: Incoming) -> str:
-    """What people call the channel: its label, else its id; `#` stands before a public channel's name."""
-    label = (message.label or message.channel).strip()
-    return label if message.kind != "channel" or label.startswith("#") else f"#{label}"
+def shown_label(label: str, kind: str) -> str:
+    """A channel's name as people read it, on one line; `#` stands before a public channel's."""
+    name = _one_line(label)
+    return name if kind != "channel" or name.startswith("#") else f"#{name}"
 
 
 def _one_line(name: str) -> str:
@@ -73,7 +73,8 @@ def _one_line(name: str) -> str:
 def opening(message: Incoming, several_channels: bool) -> str:
     """How the row's first words open in a request; fixed when stored (agents.md 2.5)."""
     name = _one_line(message.author.name)
-    return f"{name} in {_one_line(channel_label(message))}: " if several_channels else f"{name}: "
+    label = shown_label(message.label or message.channel, message.kind)
+    return f"{name} in {label}: " if several_channels else f"{name}: "
 
 
 def message_row(message: Incoming, at: float, addressed: Sequence[str], several_channels: bool) -> Row:

@@ -46,11 +46,21 @@ def _foreign_injection(metadata: Mapping[str, Any], agent_names: frozenset[str])
     return name is not None and name not in agent_names
 
 
+def _for_another(metadata: Mapping[str, Any], agent_names: frozenset[str]) -> bool:
+    """A notice that speaks to one agent of what became of its own turn; it would mislead any other (9.2)."""
+    if metadata.get("system") is not True:
+        return False
+    name = metadata.get("for")
+    return name is not None and name not in agent_names
+
+
 def sees(agent_names: frozenset[str]) -> Callable[[Mapping[str, Any]], bool]:
     """The resident view by metadata alone. Coarser than the view only in that it keeps every change row."""
 
     def keep(metadata: Mapping[str, Any]) -> bool:
-        return not is_held(metadata) and not _foreign_injection(metadata, agent_names)
+        if is_held(metadata) or _foreign_injection(metadata, agent_names):
+            return False
+        return not _for_another(metadata, agent_names)
 
     return keep
 
@@ -58,8 +68,8 @@ def sees(agent_names: frozenset[str]) -> Callable[[Mapping[str, Any]], bool]:
 def resident_view(agent_names: frozenset[str]) -> Callable[[Row], bool]:
     """The compile filter of a resident of the room, known by these names (agents.md 2.2, table).
 
-    Leaves out held rows, another agent's stored injections, and change rows stamped as another's. Keeps a host's
-    unstamped change rows, its own rows, and all conversation.
+    Leaves out held rows, another agent's stored injections, change rows stamped as another's, and notices that are
+    for another agent by name. Keeps a host's unstamped change rows, its own rows, and all conversation.
     """
     seen = sees(agent_names)
 

@@ -67,8 +67,11 @@ def merge(pending: Sequence[Wake], new: Wake) -> Wake:
 
 
 def oldest_first(wakes: Iterable[Wake]) -> list[Wake]:
-    """In the order in which they were asked for."""
-    return sorted(wakes, key=lambda wake: wake.number)
+    """In the order of the oldest message that each still stands for.
+
+    A wake of which a part was settled keeps its number, so its number does not tell its age.
+    """
+    return sorted(wakes, key=lambda wake: (wake.first or wake.number, wake.number))
 
 
 def choose(pending: Sequence[Wake], one_channel: bool) -> tuple[Wake, ...]:

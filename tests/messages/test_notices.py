@@ -68,8 +68,10 @@ def test_catalogue(what: str, notice: Notice, kind: str, extra: Mapping[str, Any
 @pytest.mark.parametrize("notice", [case[1] for case in CATALOGUE], ids=[case[0] for case in CATALOGUE])
 def test_a_notice_is_a_system_row(notice: Notice) -> None:
     """[agents 3, 9.1, invariant 3.1] Participant `user`, `system: True`, no opening, never conversational."""
-    row = notice_row("n1", notice, 12.5, turn=3, heard=9)
-    assert (row.id, row.participant, row.time, row.turn, row.heard, row.opening) == ("n1", "user", 12.5, 3, 9, "")
+    row = notice_row("n1", notice, 12.5)
+    assert (row.id, row.participant, row.time, row.turn, row.heard, row.opening) == ("n1", "user", 12.5, None, None, "")
+    assert "for" not in row.metadata
+    assert notice_row("n1", notice, 12.5, "ada").metadata["for"] == "ada"
     assert row.content == (Text(notice.text),)
     assert is_notice(row)
     assert not is_conversational(row)

@@ -53,3 +53,13 @@ def test_own_change() -> None:
     assert not is_own_change(row(CHANGE), NAMES)
     assert owner(mine) == "old-tea"
     assert owner(row(CHANGE)) is None
+
+
+def test_a_notice_for_one_agent_is_not_shown_to_another() -> None:
+    """[agents 9.2] What became of ada's own turn would mislead bert; a notice for nobody by name is everybody's."""
+    receipt = {"system": True, "kind": "delivery-receipt", "for": "ada"}
+    assert sees(frozenset({"ada"}))(receipt)
+    assert not sees(frozenset({"bert"}))(receipt)
+    assert sees(frozenset({"bert", "ada"}))(receipt)
+    assert sees(frozenset({"bert"}))({"system": True, "kind": "channel-notice"})
+    assert sees(frozenset({"bert"}))({"for": "ada"})
