@@ -3,6 +3,7 @@
 click and rich are imported when a command is run, so that importing the package pulls in neither.
 """
 
+import importlib.util
 import sys
 from collections.abc import Sequence
 
@@ -11,12 +12,12 @@ MISSING = "the command line needs {name}: pip install 'manyminds[cli]'"
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; `arguments` are those of the process by default. Ends with SystemExit."""
-    try:
-        import click
-        import rich as _rich  # noqa: F401 - asked for here, so that it is missing here and not in the middle
-    except ModuleNotFoundError as missing:
-        print(MISSING.format(name=missing.name), file=sys.stderr)
-        raise SystemExit(2) from None
+    for name in ("click", "rich"):
+        if importlib.util.find_spec(name) is None:
+            print(MISSING.format(name=name), file=sys.stderr)
+            raise SystemExit(2)
+    import click
+
     from ..messages.errors import Error
     from .cli_commands import manyminds
 

@@ -8,12 +8,12 @@ event loop; needs the extra `irc`. Channels are named as on IRC; a talk with one
 import asyncio
 import importlib.util
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ...messages.errors import Error, InvalidSetting, QueueFull, RuntimeClosed
 from ...messages.incoming import Accepted, Author, Incoming
-from ...messages.posts import NotSent, Outcome, Post
+from ...messages.posts import LengthUnit, NotSent, Outcome, Post
 from . import irc_text
 from .irc_hearing import Hearing
 from .irc_settings import IrcEvent, IrcSettings
@@ -23,21 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["IrcEvent", "IrcHost", "IrcSettings", "Surface"]
 
+Publish: TypeAlias = Callable[[Post], Awaitable[Outcome]]
+
 _log = logging.getLogger(__name__)
 
 
 class Surface(Protocol):
     """What the host needs of a runtime: AsyncRuntime has it."""
 
-    async def receive(self, message: Incoming, /) -> Accepted:
+    async def receive(self, message: Incoming) -> Accepted:
         """Take a message."""
         ...
 
-    def publisher(self, server: str, /, **options: Any) -> Callable[[Any], Any]:
+    def publisher(
+        self, server: str, *, limit: int | None, unit: LengthUnit, open: Callable[[str, str], Awaitable[None]],  # noqa: A002
+        close: Callable[[str, str], Awaitable[None]],
+    ) -> Callable[[Publish], Any]:
         """Register a publisher for a server."""
         ...
 
-    def connected(self, server: str, /) -> Any:
+    async def connected(self, server: str) -> None:
         """The server is back."""
         ...
 
@@ -66,7 +71,7 @@ class IrcHost:
         self._hearings: dict[str, Hearing[Incoming]] = {}
         self._heard: asyncio.Queue[Incoming] = asyncio.Queue(settings.buffered)
         self._overrun = 0
-        self._changed = asyncio.Event()
+        self._changed, self._back = asyncio.Event(), asyncio.Event()
 
     def __repr__(self) -> str:
         return f"<IrcHost {self._settings.server!r} {list(self._connections.values())}>"
@@ -92,6 +97,7 @@ class IrcHost:
             for connection in self._connections.values():
                 group.create_task(connection.run(), name=f"irc {connection.resident}")
             group.create_task(self._hand_in(), name="irc intake")
+            group.create_task(self._say_back(), name="irc back")
 
     # --- the way out
 
@@ -151,7 +157,7 @@ class IrcHost:
         """Something happened to a connection."""
         if event.kind == "joined":
             self._hearing(connection, event.channel).enter(connection.resident)
-            self._runtime.connected(self._settings.server)
+            self._back.set()
         elif event.kind == "left":
             self._leave(connection, self._hearing(connection, event.channel))
         elif event.kind == "down":
@@ -229,6 +235,16 @@ class IrcHost:
             if self._overrun and self._heard.empty():
                 _log.warning("%d lines were lost while the runtime could not keep up", self._overrun)
                 self._overrun = 0
+
+    async def _say_back(self) -> None:
+        """Tell the runtime that posts can leave again, whenever a channel was entered."""
+        while True:
+            await self._back.wait()
+            self._back.clear()
+            try:
+                await self._runtime.connected(self._settings.server)
+            except RuntimeClosed:
+                return
 
     def _tell(self, event: IrcEvent) -> None:
         if self._on_event is not None:

@@ -116,8 +116,7 @@ class Connection:
         except (OSError, TimeoutError) as exc:
             reason = str(exc) or type(exc).__name__
         finally:
-            self._leave(attempt.last_words or reason)
-            await session.close("bye")
+            await self._leave(session, attempt.last_words or reason)
         if asyncio.get_running_loop().time() - started < self._settings.settled:
             raise _Lost(reason)
 
@@ -152,11 +151,15 @@ class Connection:
             presence.membership.want(channel)
         return presence
 
-    def _leave(self, reason: str) -> None:
+    async def _leave(self, session: Session, reason: str) -> None:
+        """The end of a session: nothing new is posted, and what is out has a moment to be confirmed."""
         presence, self._presence = self._presence, None
+        if presence is not None and not session.gone.is_set():
+            await presence.receipts.rest(self._settings.farewell)
         if presence is not None:
             presence.close()
         self._told("down", "", reason)
+        await session.close("bye")
 
     def _told(self, kind: EventKind, channel: str, text: str) -> None:
         self._ear.told(self, IrcEvent(kind, self.resident, channel, text))

@@ -70,6 +70,12 @@ class Receipts:
         if receipt is not None and not receipt.answer.done():
             receipt.answer.set_result(True)
 
+    async def rest(self, seconds: float) -> None:
+        """Wait until nothing is out, at most that long."""
+        out = [receipt.answer for receipt in self._out.values()]
+        if out:
+            await asyncio.wait(out, timeout=seconds)
+
     def lose(self) -> None:
         """The connection is gone: nothing will be confirmed any more."""
         for receipt in self._out.values():

@@ -30,10 +30,12 @@ class IrcSettings:
     """How to reach an IRC server and how to behave on it.
 
     `server`: the name that messages carry as their server. `burst`, `interval`: lines at once, then seconds
-    a line. `text_bytes`: the most that one post holds before the runtime splits it. Seconds: `confirm` that a post
-    may take in all, `quiet` after which a silent server is asked, `settled` after which a connection counts as a good
-    one, `regain` between tries to get a taken nick back. `backoff`: a tenacity wait, between tries to connect and to
-    join. `buffered`: lines that may wait for the runtime.
+    a line. `text_bytes`: the most that one post holds before the runtime splits it. `buffered`: lines that may wait for
+    the runtime. `backoff`: a tenacity wait, between tries to connect and to join.
+
+    Seconds: `connect` until a server has taken us in, `confirm` that a post may take in all, `quiet` after which a
+    silent server is asked, `settled` after which a connection counts as a good one, `regain` between tries to get a
+    taken nick back, `farewell` for what is out when the host leaves.
     """
 
     host: str
@@ -51,6 +53,7 @@ class IrcSettings:
     quiet: float = 90.0
     settled: float = 30.0
     regain: float = 60.0
+    farewell: float = 3.0
     backoff: wait_base = wait_random_exponential(multiplier=1, min=1, max=120)  # noqa: RUF009 - a value without state
     buffered: int = 10_000
 

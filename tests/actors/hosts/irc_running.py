@@ -2,15 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from tenacity import wait_fixed
 
-from manyminds.actors.hosts.irc import IrcEvent, IrcHost, IrcSettings
+from manyminds.actors.hosts.irc import IrcEvent, IrcHost, IrcSettings, Publish
 from manyminds.messages.errors import QueueFull
 from manyminds.messages.incoming import Accepted, Incoming, check_incoming
-from manyminds.messages.posts import Outcome, Post
+from manyminds.messages.posts import LengthUnit, Outcome, Post
 
 
 class Recorder:
@@ -20,11 +20,12 @@ class Recorder:
         self.messages: list[Incoming] = []
         self.full: list[float] = []
         self.connects = 0
-        self.options: dict[str, Any] = {}
-        self.publish: Callable[[Post], Any] | None = None
+        self.open: Callable[[str, str], Awaitable[None]]
+        self.close: Callable[[str, str], Awaitable[None]]
+        self.publish: Publish | None = None
         self._came = asyncio.Event()
 
-    async def receive(self, message: Incoming, /) -> Accepted:
+    async def receive(self, message: Incoming) -> Accepted:
         """Accept, or refuse as often as `full` says."""
         if self.full:
             raise QueueFull("room", 1, 1, self.full.pop())
@@ -32,17 +33,22 @@ class Recorder:
         self._came.set()
         return Accepted(False, True, message.mentions)
 
-    def publisher(self, server: str, /, **options: Any) -> Callable[[Any], Any]:
+    def publisher(
+        self, server: str, *, limit: int | None, unit: LengthUnit, open: Callable[[str, str], Awaitable[None]],  # noqa: A002
+        close: Callable[[str, str], Awaitable[None]],
+    ) -> Callable[[Publish], Any]:
         """Keep the publisher."""
-        self.options = {"server": server, **options}
+        assert limit is not None
+        assert unit == "bytes"
+        self.open, self.close = open, close
 
-        def keep(function: Callable[[Post], Any]) -> Callable[[Post], Any]:
+        def keep(function: Publish) -> Publish:
             self.publish = function
             return function
 
         return keep
 
-    def connected(self, server: str, /) -> None:
+    async def connected(self, server: str) -> None:
         """Count."""
         self.connects += 1
 
@@ -67,8 +73,7 @@ class Running:
     async def post(self, author: str, channel: str, text: str, key: str = "k1") -> Outcome:
         """Publish as the runtime would."""
         assert self.recorder.publish is not None
-        outcome: Outcome = await self.recorder.publish(Post("irc", channel, None, text, author, key, 0.0, 1))
-        return outcome
+        return await self.recorder.publish(Post("irc", channel, None, text, author, key, 0.0, 1))
 
     async def event(self, true: Callable[[IrcEvent], object], seconds: float = 30.0) -> IrcEvent:
         """Wait for an event, from the first one on."""

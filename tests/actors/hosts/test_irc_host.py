@@ -121,15 +121,15 @@ def test_a_channel_is_opened_and_closed(ircd: Ngircd, start: Start) -> None:
         async with start("ada bert", "#a") as on, person(ircd.port, "mira", "#new", "#locked") as mira:
             mira.send("MODE #locked +i")
             await mira.sync()
-            await on.recorder.options["open"]("irc", "#new")
+            await on.recorder.open("irc", "#new")
             await mira.line("JOIN :#new", 20)
             mira.say("#new", "welcome")
             await on.recorder.until(lambda: "welcome" in on.recorder.texts())
             with pytest.raises(NotSent) as refused:
-                await on.recorder.options["open"]("irc", "#locked")
+                await on.recorder.open("irc", "#locked")
             assert refused.value.permanent
-            await on.recorder.options["open"]("irc", "ada/mira")
-            await on.recorder.options["close"]("irc", "#new")
+            await on.recorder.open("irc", "ada/mira")
+            await on.recorder.close("irc", "#new")
             await mira.until(lambda: sum(" PART " in line for line in mira.lines) == 2)
 
     asyncio.run(run())
