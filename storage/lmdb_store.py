@@ -5,10 +5,7 @@ sparse and large, and grows between transactions when it is full, up to a limit.
 commits a transaction whole, whatever ends the process.
 """
 
-import errno
 import logging
-import os
-import shutil
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +15,10 @@ from typing import Any
 import lmdb
 
 from ..messages.codec import decode, encode, record
-from ..messages.errors import MapFull, RecordSetAside, StoreError, StoreReadOnly
+from ..messages.errors import MapFull, RecordSetAside
 from .folder import DATA_FILE, FolderLock, NotAStore
 from .keys import META, TABLES, WRITTEN_ONCE
+from .lmdb_faults import STEP, named, refuse_cut
 from .snapshot import SnapshotOver, View
 from .store import GroupedStore
 from .units import Ops
@@ -30,7 +28,6 @@ logger = logging.getLogger(__name__)
 FORMAT = 1
 MAP_SIZE = 64 * 1024**3
 MAP_LIMIT = 1024**4
-STEP = 1024**2
 RESERVE = 16 * STEP
 """Bytes past the limit that deletions may use: a full map could not be emptied without, since LMDB copies on write."""
 
@@ -124,12 +121,13 @@ class LmdbStore(GroupedStore):
 
     def _stamped(self) -> dict[str, Any]:
         try:
-            # A kill between the first opening and the stamp leaves an environment with nothing in it.
+            refuse_cut(self._env, self.folder)
             if self._env.stat()["entries"]:
                 self._check_stamp()
-            tables: dict[str, Any] = {name: self._env.open_db(name.encode()) for name in sorted(TABLES)}
-            with self._env.begin(write=True, db=tables[META]) as txn:
-                txn.put(_STAMP, encode(Stamp(FORMAT)), overwrite=False)
+            # Tables and stamp in one transaction: a kill leaves an environment with nothing in it, or a store.
+            with self._env.begin(write=True) as txn:
+                tables: dict[str, Any] = {name: self._env.open_db(name.encode(), txn) for name in sorted(TABLES)}
+                txn.put(_STAMP, encode(Stamp(FORMAT)), db=tables[META], overwrite=False)
         except lmdb.Error as exc:
             self._env.close()
             raise named(exc, self.folder) from exc
@@ -207,25 +205,6 @@ class LmdbStore(GroupedStore):
             self._env.sync(True)
         self._env.close()
         self._lock.release()
-
-
-def named(exc: lmdb.Error, folder: Path) -> StoreError:
-    """LMDB's error under a name of ours."""
-    if isinstance(exc, lmdb.DiskError) or _says(exc, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or _cut(exc, folder):
-        return MapFull(f"the disk of {folder} is full; nothing of the unit was written: make room and go on")
-    if isinstance(exc, lmdb.ReadonlyError) or _says(exc, errno.EROFS, errno.EACCES, errno.EPERM):
-        return StoreReadOnly(f"{folder} cannot be written ({exc}); give this user the right to write there")
-    return StoreError(f"{folder}: {exc}; nothing of the unit was written. Check the disk, then open the store again")
-
-
-def _says(exc: lmdb.Error, *codes: int) -> bool:
-    # The C binding keeps no code: it is in the text only.
-    return any(os.strerror(code) in str(exc) for code in codes)
-
-
-def _cut(exc: lmdb.Error, folder: Path) -> bool:
-    # LMDB reports a write that a full disk cut short as an input/output error.
-    return _says(exc, errno.EIO) and shutil.disk_usage(folder).free < STEP
 
 
 def _whole(size: int) -> int:

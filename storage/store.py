@@ -146,7 +146,7 @@ class GroupedStore(ABC):
     def _shut(self) -> None: ...
 
     def _commit(self, batch: Sequence[Waiting]) -> None:
-        faults = [fault_of(item.ops) or self._asked(item.ops) for item in batch]
+        faults = [self._fault(item.ops) for item in batch]
         sound = [item.ops for item, fault in zip(batch, faults, strict=True) if fault is None and item.ops]
         fault = self._tried(sound) if sound else None
         if fault is not None:
@@ -161,9 +161,9 @@ class GroupedStore(ABC):
         for item, fault in zip(batch, faults, strict=True):
             _tell(item.done, fault)
 
-    def _asked(self, ops: Ops) -> Exception | None:
+    def _fault(self, ops: Ops) -> Exception | None:
         try:
-            return self.refuse(ops) if self.refuse is not None else None
+            return fault_of(ops) or (self.refuse(ops) if self.refuse is not None else None)
         except Exception as exc:
             return exc
 

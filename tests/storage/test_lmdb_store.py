@@ -17,9 +17,10 @@ import pytest
 
 from manyminds.messages.codec import encode
 from manyminds.messages.errors import MapFull, StoreError, StoreInUse, StoreReadOnly
-from manyminds.storage import LmdbStore, MemoryStore, NotAStore, SteppedWriter, ThreadedWriter, open_store
+from manyminds.storage import LmdbStore, MemoryStore, NotAStore, SteppedWriter, ThreadedWriter, lmdb_store, open_store
 from manyminds.storage.folder import LOCK_FILE
-from manyminds.storage.lmdb_store import RESERVE, STEP, Stamp, named
+from manyminds.storage.lmdb_faults import STEP, named, refuse_cut
+from manyminds.storage.lmdb_store import RESERVE, Stamp
 from tests.storage.conformance import hand_in, items, step, write
 
 MIB = 1024 * 1024
@@ -150,11 +151,55 @@ def test_a_store_of_another_format(tmp_path: Path) -> None:
             open_store(tmp_path)
 
 
-def test_a_kill_before_the_stamp(tmp_path: Path) -> None:
-    """An environment in which nothing was written yet is a new store, not another program's."""
+def test_a_kill_before_the_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An opening that was cut short leaves a folder that is a new store, not another program's."""
     lmdb.open(str(tmp_path), map_size=MIB, max_dbs=2).close()
     (tmp_path / LOCK_FILE).write_text("not a number")
+
+    def cut(value: object) -> bytes:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lmdb_store, "encode", cut)
+        with pytest.raises(KeyboardInterrupt):
+            open_store(tmp_path)
     open_store(tmp_path).close()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_a_file_that_lost_its_end(share: float, tmp_path: Path) -> None:
+    """[design, Codec] a torn data file is named; reading it would end the process with a bus error."""
+    store = LmdbStore(tmp_path, sync=False, writer=SteppedWriter())
+    for n in range(500):
+        write(store, [("log", b"%04d" % n, b"x" * 900)])
+    store.close()
+    path = tmp_path / "data.mdb"
+    os.truncate(path, int(path.stat().st_size * share) // 4096 * 4096)
+    before = path.read_bytes()
+    code = (
+        "import sys; from manyminds.storage import NotAStore, open_store\n"
+        "try: open_store(sys.argv[1])\nexcept NotAStore as e: assert 'lost its end' in str(e); sys.exit(7)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, timeout=60).returncode == 7
+    assert path.read_bytes() == before
+
+
+def test_a_short_file_that_is_whole(tmp_path: Path) -> None:
+    """A file may be shorter than the pages that are counted; when nothing of it is missing it is opened."""
+    store = LmdbStore(tmp_path, writer=SteppedWriter())
+    write(store, [("log", b"a", b"1")])
+    real = store._env.info()
+
+    class Counting:
+        def info(self) -> dict[str, int]:
+            return {"last_pgno": real["last_pgno"] + 3}
+
+        def stat(self) -> dict[str, int]:
+            return {"psize": 4096}
+
+    refuse_cut(Counting(), tmp_path)  # type: ignore[arg-type]
+    store.close()
 
 
 def test_read_only() -> None:
