@@ -70,7 +70,8 @@ def admitted(routing: Routing, *texts: str, found: Verdict = NORMAL) -> Admissio
 def _pieces(texts: tuple[str, ...]) -> list[Piece]:
     found: list[Piece] = []
     for text in texts:
-        found += [("text", text), ("break", "")]
+        found.append(("text", text))
+        found.append(("break", ""))
     return found
 
 

@@ -1,5 +1,6 @@
 """Properties of stream and delivery over random text (prose 6.1, 6.4, 14)."""
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from manyminds.messages.places import Place
 from manyminds.messages.prose import (
     UNSENT,
     Piece,
+    PostOutcome,
     Resolution,
     Resolved,
     Retained,
@@ -38,8 +40,46 @@ WORDS = [
     "#b", "@m", "skip_reply", "!", " ! ", "x", "word", "é", "{", "{{", "}}", "{{uns", UNSENT,
     "\n", "\n", "\n", "\n\n", " ", "  ", "\t", "\r", "\v", "\u00a0", "\ufeff", "\u2028", "\u3000", "\u0085", "\x1c",
 ]  # fmt: skip
-TEXTS = st.lists(st.sampled_from(WORDS), max_size=24).map("".join)
-PLAIN = TEXTS.filter(lambda text: "{" not in text)
+CUT, SEGMENT, BLOCK, BREAK, OTHER, ROUND, SAY, SKIP, THINK, ABANDON = map(chr, range(0xE800, 0xE80A))
+CONTROLS = (CUT, SEGMENT, BLOCK, BREAK, OTHER, ROUND, SAY, SKIP, THINK, ABANDON)
+CALLS = {SAY: RoundCall("say"), SKIP: RoundCall("host--skip_reply"), THINK: RoundCall("think")}
+
+# A script is drawn as one text, a character a word or a control, which is many times faster than drawing lists.
+_WORD_OF = {chr(0xE000 + number): word for number, word in enumerate(WORDS)}
+
+
+def scripts(controls: str, size: int = 30, words: Sequence[str] = WORDS) -> st.SearchStrategy[str]:
+    """Texts of the words with controls between them."""
+    letters = [letter for letter, word in _WORD_OF.items() if word in words]
+    drawn = st.text(st.sampled_from([*letters, *controls]), max_size=size)
+    return drawn.map(lambda letters: "".join(_WORD_OF.get(letter, letter) for letter in letters))
+
+
+PLAIN_WORDS = [word for word in WORDS if "{" not in word]
+TOKENLESS_WORDS = [word for word in WORDS if word != UNSENT]
+
+
+def cut_up(script: str) -> list[list[str]]:
+    """The segments of a script, each in its chunks."""
+    return [segment.split(CUT) for segment in script.split(SEGMENT)]
+
+
+def uncut(cut: list[list[str]]) -> list[list[str]]:
+    """The same segments, each whole."""
+    return [["".join(chunks)] for chunks in cut]
+
+
+def blocks_of(script: str) -> list[Piece]:
+    """The blocks of a round's script."""
+    blocks: list[Piece] = []
+    for part in re.split(f"(?=[{BLOCK}{BREAK}{OTHER}])", script):
+        head = part[:1]
+        if head == BREAK:
+            blocks.append(("break", ""))
+        if head == OTHER:
+            blocks.append(("other", "thought"))
+        blocks.append(("text", "".join(char for char in part if char not in CONTROLS)))
+    return blocks
 
 
 def registry(token: str) -> Resolution:
@@ -52,18 +92,8 @@ def registry(token: str) -> Resolution:
 def counted(amount: Amount) -> settings:
     """300 examples, 20,000 under --whole."""
     return settings(
-        max_examples=amount(300, 20_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=amount(300, 20_000), deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
     )
-
-
-@st.composite
-def cut_texts(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> list[list[str]]:
-    """A few segments, each cut at random places."""
-    segments_: list[list[str]] = []
-    for text in draw(st.lists(texts, min_size=1, max_size=3)):
-        marks = sorted(draw(st.lists(st.integers(0, len(text)), max_size=12)))
-        segments_.append([text[a:b] for a, b in pairwise([0, *marks, len(text)])])
-    return segments_
 
 
 def streamed(mode: str, cut: Sequence[Sequence[str]], retained: str | None = None) -> dict[Place, str]:
@@ -88,10 +118,10 @@ def test_any_cut_gives_the_same_text(mode: str, amount: Amount) -> None:
     """Output does not depend on chunking, with the token and without, and is all that was given out [prose 6.1]."""
 
     @counted(amount)
-    @given(cut_texts(TEXTS), st.sampled_from([None, "words", "{{un", UNSENT]))
-    def holds(cut: list[list[str]], retained: str | None) -> None:
-        whole = [["".join(chunks)] for chunks in cut]
-        assert streamed(mode, cut, retained) == streamed(mode, whole, retained)
+    @given(scripts(CUT * 4 + SEGMENT), st.sampled_from([None, "words", "{{un", UNSENT]))
+    def holds(script: str, retained: str | None) -> None:
+        cut = cut_up(script)
+        assert streamed(mode, cut, retained) == streamed(mode, uncut(cut), retained)
 
     holds()
 
@@ -101,14 +131,14 @@ def test_the_router_is_the_table(mode: str, amount: Amount) -> None:
     """In slices or a character at a time: table 6.3 [prose 6.3]."""
 
     @counted(amount)
-    @given(cut_texts(PLAIN))
-    def holds(cut: list[list[str]]) -> None:
+    @given(scripts(CUT * 4 + SEGMENT, words=PLAIN_WORDS))
+    def holds(script: str) -> None:
         def where(token: str) -> Place | None:
             return place(CHANNELS.get(token))
 
         table = TableRouter(mode, where, HOME)
         router = StreamRouter(prose_mode(mode), RoundTargets(registry), HOME)
-        for chunks in cut:
+        for chunks in cut_up(script):
             deltas = [delta for chunk in chunks for delta in router.feed(chunk)]
             assert _by_place([*deltas, *router.end_segment()]) == _by_place(
                 [*table.feed("".join(chunks)), *table.end_segment()]
@@ -130,8 +160,8 @@ def test_admission_asks_nothing_new(mode: str, amount: Amount) -> None:
     """Stream and admission see the same envelopes: each target asked by the stream is admission's [prose 13, gap 4]."""
 
     @counted(amount)
-    @given(cut_texts(TEXTS))
-    def holds(cut: list[list[str]]) -> None:
+    @given(scripts(CUT * 4 + SEGMENT))
+    def holds(script: str) -> None:
         asked: list[tuple[int, str]] = []
         targets = RoundTargets(registry)
 
@@ -141,11 +171,12 @@ def test_admission_asks_nothing_new(mode: str, amount: Amount) -> None:
 
         router = StreamRouter(prose_mode(mode), asking, HOME)
         blocks: list[Piece] = []
-        for chunks in cut:
+        for chunks in cut_up(script):
             for chunk in chunks:
                 router.feed(chunk)
             router.end_run()
-            blocks += [("text", "".join(chunks)), ("break", "")]
+            blocks.append(("text", "".join(chunks)))
+            blocks.append(("break", ""))
         by_stream = list(asked)
         asked.clear()
         freeze(prose_mode(mode), segments(blocks), asking)
@@ -154,18 +185,14 @@ def test_admission_asks_nothing_new(mode: str, amount: Amount) -> None:
     holds()
 
 
-BLOCKS = st.lists(st.tuples(st.sampled_from(["text", "text", "break", "other"]), TEXTS), max_size=5)
-CALLS = st.sampled_from(
-    [[], [], [], [RoundCall("step")], [RoundCall("say")], [RoundCall("host--skip_reply")], [RoundCall("think")]]
-)
-ROUNDS = st.lists(st.tuples(BLOCKS, CALLS, st.booleans()), min_size=1, max_size=4)
 OUTCOMES = st.lists(st.sampled_from(["delivered", "delivered", "failed", "unknown"]), max_size=6)
 
 
-def run(mode: str, rounds: Sequence[tuple[list[Piece], list[RoundCall], bool]], turn: PureTurn) -> PureTurn:
-    """The rounds, one turn."""
-    for blocks, calls, abandoned in rounds:
-        turn.round(blocks, calls, think_is_private=True, abandoned=abandoned)
+def run(script: str, turn: PureTurn) -> PureTurn:
+    """The rounds of a script, one turn."""
+    for part in script.split(ROUND):
+        calls = [call for control, call in CALLS.items() if control in part]
+        turn.round(blocks_of(part), calls, think_is_private=True, abandoned=ABANDON in part)
     turn.end()
     return turn
 
@@ -189,12 +216,9 @@ def test_complete_is_what_was_delivered(mode: str, early: bool, amount: Amount) 
     """Per channel, whitespace aside: withheld, abandoned and failed text in neither [prose 6.4, 13 gap 1]."""
 
     @counted(amount)
-    @given(ROUNDS, OUTCOMES)
-    def holds(rounds: list[tuple[list[Piece], list[RoundCall], bool]], outcomes: list[str]) -> None:
-        if any(UNSENT in text for blocks, _, _ in rounds for _, text in blocks):
-            return
-        turn = PureTurn(mode, dict(CHANNELS), "home", outcomes=list(outcomes), early=early)  # type: ignore[arg-type]
-        run(mode, rounds, turn)
+    @given(scripts(ROUND * 2 + BREAK * 2 + BLOCK + OTHER + SAY + SKIP + THINK + ABANDON, 40, TOKENLESS_WORDS), OUTCOMES)
+    def holds(script: str, outcomes: list[PostOutcome]) -> None:
+        turn = run(script, PureTurn(mode, dict(CHANNELS), "home", outcomes=list(outcomes), early=early))
         assert bare(turn.streamed) == bare(posted(turn))
 
     holds()
@@ -205,10 +229,9 @@ def test_stream_is_what_was_delivered(mode: str, amount: Amount) -> None:
     """Where no round is withheld and no post fails, already the deltas are [prose 6.4]."""
 
     @counted(amount)
-    @given(ROUNDS)
-    def holds(rounds: list[tuple[list[Piece], list[RoundCall], bool]]) -> None:
-        kept = [([(k, t.replace(UNSENT, "")) for k, t in blocks], list[RoundCall](), False) for blocks, _, _ in rounds]
-        turn = run(mode, kept, PureTurn(mode, dict(CHANNELS), "home"))
+    @given(scripts(ROUND * 2 + BREAK * 2 + BLOCK + OTHER, 40, TOKENLESS_WORDS))
+    def holds(script: str) -> None:
+        turn = run(script, PureTurn(mode, dict(CHANNELS), "home"))
         assert bare(turn.emitted) == bare(posted(turn))
 
     holds()
@@ -219,7 +242,11 @@ def test_one_token_in_the_stream(mode: str, amount: Amount) -> None:
     """A token with words behind it streams as it is delivered, where nothing bounces before [prose 6.4]."""
 
     @counted(amount)
-    @given(PLAIN, PLAIN, st.sampled_from(["kept words", "a\n\nb", "{{", None]))
+    @given(
+        scripts("", 12, PLAIN_WORDS),
+        scripts("", 12, PLAIN_WORDS),
+        st.sampled_from(["kept words", "a\n\nb", "{{", None]),
+    )
     def holds(before: str, after: str, words: str | None) -> None:
         turn = PureTurn(mode, dict(CHANNELS), "home")
         turn.begin(None if words is None else Retained("d-old", words))
