@@ -45,6 +45,7 @@ def check(folder: Path, acknowledged: int) -> int:
 
 
 @pytest.mark.process
+@pytest.mark.timeout(600)
 def test_kill(tmp_path: Path, amount: Callable[[int, int], int], seeds: list[int]) -> None:
     """[S9, performance 4.5] killed again and again in one folder: no acknowledged unit is lost, none is torn."""
     draw = random.Random(seeds[-1])

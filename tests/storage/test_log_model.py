@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,10 +84,11 @@ def same(snapshot: Snapshot, branch: int, expected: Lineage, cut: int) -> None:
         assert (found.position if found else None) == (position if (position, name) in visible else None)
 
 
+@pytest.mark.timeout(600)
 def test_lineages_agree_with_a_model(amount: Callable[[int, int], int]) -> None:
     """[design, branch] own rows, the parent's up to the position, removals on the branch, whatever the order."""
 
-    @settings(max_examples=amount(60, 2000), deadline=None)
+    @settings(max_examples=amount(60, 1000), deadline=None)
     @given(STEPS, st.integers(0, 10**6))
     def check(steps: list[tuple[str, int, int]], cut: int) -> None:
         store = MemoryStore(writer=SteppedWriter())

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -134,8 +135,9 @@ class Stores(RuleBasedStateMachine):
         self.exits.close()
 
 
+@pytest.mark.timeout(600)
 def test_disk_twin_and_model_agree(amount: Callable[[int, int], int]) -> None:
     """[design, What lasts] whole or not at all, in order, one ack each; crashes forget only what was not committed."""
     run_state_machine_as_test(
-        Stores, settings=settings(max_examples=amount(30, 600), stateful_step_count=30, deadline=None)
+        Stores, settings=settings(max_examples=amount(30, 300), stateful_step_count=30, deadline=None)
     )
