@@ -25,7 +25,7 @@ from ..messages.mail import (
     room_address,
 )
 from ..messages.places import ChannelRef
-from ..messages.registry import AgentRecord, ChannelRecord
+from ..messages.registry import AgentRecord, ChannelRecord, refusal
 from ..messages.routing import WakeOn, Woken, message_row, message_wakes, who_is_woken
 from ..storage import Op, Snapshot, outbox, registry, seen
 from .dispatcher import StoredActor, handles
@@ -108,7 +108,8 @@ class Directory(StoredActor):
             ops = (*ops, *self.seen[message.place].add(message.id))
             self.by_id[message.place, message.id] = self.ticket
         several = len(self.channels) > 1
-        row = message_row(message, now, [w.agent for w in woken if w.addressed], several)
+        voices = [name for a in self._readers() for name in (a.name, *a.self_participants)]
+        row = message_row(message, now, [w.agent for w in woken if w.addressed], several, voices)
         accepted = Accepted(False, True, tuple(w.agent for w in woken))
         self.in_flight[self.ticket] = InFlight(message, [], added)
         wakes = message_wakes(message, now, woken)
@@ -178,13 +179,22 @@ class Directory(StoredActor):
     @handles(Enlist)
     def enlist(self, mail: Enlist) -> None:
         """A start of the runtime or a spawn: these agents live."""
-        named = {record.name: record for record in mail.agents}
-        self.agents = [a for a in self.agents if a.name not in named] + list(mail.agents)
+        replaced = {*mail.gone, *(record.name for record in mail.agents)}
+        living = [a for a in self.agents if a.name not in replaced] + list(mail.agents)
         reply = mail.reply
+        if wrong := refusal(living):
+            self.system.tell(reply.address, Refused(mail, wrong))
+            return
+        self.agents = living
         self.system.commit(
             mail.ops, ((reply.address, Answer(None, reply.key)),),
-            lambda exc: ((reply.address, Refused(mail, str(exc))),),
+            lambda exc: tuple((to, Refused(mail, str(exc))) for to in (self.address, reply.address)),
         )
+
+    @handles(Refused)
+    def refused(self, mail: Refused) -> None:
+        """The store refused a registration: memory is ahead of it, so read it again."""
+        self.reload()
 
     @handles(CloseIntake)
     def close_intake(self, mail: CloseIntake) -> None:

@@ -108,7 +108,7 @@ class House:
         """Write this start into the store, then wake everybody. Raises StoreError if it cannot be written."""
         start = self.enlistment()
         answer = self.system.ask(
-            DIRECTORY, lambda reply: Enlist(tuple(start.agents), start.ops, reply), timeout
+            DIRECTORY, lambda reply: Enlist(tuple(start.agents), start.ops, reply, start.gone), timeout
         )
         if isinstance(answer, Refused):
             raise StoreError(f"the store refused the start of the runtime: {answer.error}; nothing was started")
@@ -136,6 +136,7 @@ class Enlistment:
 
     agents: list[AgentRecord]
     ops: tuple[Op, ...]
+    gone: tuple[str, ...]
 
 
 def _enlistment(snap: Snapshot, specs: Sequence[AgentSpec], now: float) -> Enlistment:
@@ -153,12 +154,11 @@ def _enlistment(snap: Snapshot, specs: Sequence[AgentSpec], now: float) -> Enlis
         records.append(record)
         ops += [registry.put_agent(record), registry.set_incarnation(spec.name, number)]
     named = {spec.name for spec in specs}
-    for old in registry.agents(snap):
-        if old.name not in named:
-            gone = replace(old, ended_at=now, ended_reason="not-configured", ended_by="host")
-            ops += registry.end_agent(snap, gone)
+    gone = [old for old in registry.agents(snap) if old.name not in named]
+    for old in gone:
+        ops += registry.end_agent(snap, replace(old, ended_at=now, ended_reason="not-configured", ended_by="host"))
     if not branches.cursor(snap, ROOM):
         first = branches.last_id(snap) + 1
         ops += [*branches.create(branches.Branch(first, ROOM, None, 0, now)), branches.set_cursor(ROOM, first)]
-    return Enlistment(records, tuple(ops))
+    return Enlistment(records, tuple(ops), tuple(old.name for old in gone))
 

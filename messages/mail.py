@@ -83,11 +83,12 @@ class OfferAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Enlist:
-    """These agents live from now on; `ops` is the unit that says so. Answered by Answer, or Refused."""
+    """These agents live from now on and `gone` do not; `ops` says so on disk. Answered by Answer, or Refused."""
 
     agents: tuple[AgentRecord, ...]
     ops: Ops
     reply: ReplyTo
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Behaviour is chosen from a record's declared fields, never from its `kind`. Thes
 and follow no branch.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -66,3 +67,11 @@ class ChannelRecord:
     desired: Desired = "open"
     source: str = "received"
     seen_at: float = 0.0
+
+
+def refusal(living: Iterable[AgentRecord]) -> str:
+    """Why these agents cannot live together, "" if they can: at most one has default delivery (agents.md 1.1)."""
+    owners = [agent.name for agent in living if agent.roles.default_delivery]
+    if len(owners) < 2:
+        return ""
+    return f"{' and '.join(owners)} would both have default delivery; exactly one agent may, so nothing was registered"

@@ -4,7 +4,7 @@ Pure functions of the message and the registry; the Directory calls them. A mess
 still stored and heard by the next turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -70,15 +70,28 @@ def _one_line(name: str) -> str:
     return " ".join(name.split()) or "?"
 
 
-def opening(message: Incoming, several_channels: bool) -> str:
-    """How the row's first words open in a request; fixed when stored (agents.md 2.5)."""
+def speaker(message: Incoming, voices: Collection[str]) -> str:
+    """The author's name as a participant; one that an agent of the room bears is told apart by the author's id.
+
+    Else a person of that name would speak with the agent's voice in its requests (agents.md 2.3).
+    """
     name = _one_line(message.author.name)
+    if name.casefold() not in {voice.casefold() for voice in voices}:
+        return name
+    return f"{name} ({_one_line(message.author.id)})"
+
+
+def opening(message: Incoming, several_channels: bool, voices: Collection[str] = ()) -> str:
+    """How the row's first words open in a request; fixed when stored (agents.md 2.5)."""
+    name = speaker(message, voices)
     label = shown_label(message.label or message.channel, message.kind)
     return f"{name} in {label}: " if several_channels else f"{name}: "
 
 
-def message_row(message: Incoming, at: float, addressed: Sequence[str], several_channels: bool) -> Row:
-    """The row of a message; its id and number are given by the room that stores it."""
+def message_row(
+    message: Incoming, at: float, addressed: Sequence[str], several_channels: bool, voices: Collection[str] = ()
+) -> Row:
+    """The row of a message; its id and number are given by the room that stores it. `voices`: the agents' names."""
     content: tuple[Block, ...] = (*([Text(message.text)] if message.text else []), *message.attachments)
     metadata: dict[str, Any] = {
         "serverId": message.server,
@@ -93,7 +106,8 @@ def message_row(message: Incoming, at: float, addressed: Sequence[str], several_
     }
     metadata.update({key: value for key, value in optional.items() if value})
     when = message.at if message.at is not None else at
-    return Row("", _one_line(message.author.name), content, metadata, when, opening=opening(message, several_channels))
+    said = opening(message, several_channels, voices)
+    return Row("", speaker(message, voices), content, metadata, when, opening=said)
 
 
 def message_wakes(message: Incoming, at: float, woken: Sequence[Woken]) -> tuple[Wake, ...]:

@@ -28,7 +28,7 @@ from manyminds.messages.routing import WakeOn
 from manyminds.messages.rows import Placed, Row
 from manyminds.messages.turns import Turn
 from manyminds.messages.wakes import Wake
-from manyminds.storage import MemoryStore, SteppedWriter, branches, inbox, log, outbox, turns, wakes
+from manyminds.storage import MemoryStore, Op, SteppedWriter, branches, inbox, log, outbox, turns, wakes
 
 SERVER = "town"
 FAULTS = Faults(commit_refused=0.03, map_full=0.01, killed=0.005, parked=0.1)
@@ -171,6 +171,20 @@ class SimulatedHouse:
         """The process dies and is started again on what was on disk."""
         self.simulation.crash()
         self._move_in()
+
+    def declare(self, residents: Sequence[Resident], provider: Provider) -> None:
+        """The next start has these residents."""
+        self.house = House(
+            self.simulation, check_residents(residents, provider), self.surfaces, self.house.options
+        )
+
+    def write(self, *ops: Op) -> None:
+        """A unit of the test's own, until the store takes it."""
+        done: list[Exception | None] = []
+        while not done or done[-1] is not None:
+            before = len(done)
+            self.simulation.store.submit(ops, done.append)
+            self.simulation.run(until=lambda: len(done) > before)  # noqa: B023
 
     def _move_in(self) -> None:
         while True:
