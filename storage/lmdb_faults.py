@@ -5,7 +5,6 @@ Only decides what something is called; who is refused is the store's to say.
 
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -52,4 +51,5 @@ def _says(exc: lmdb.Error, *codes: int) -> bool:
 
 def _cut(exc: lmdb.Error, folder: Path) -> bool:
     # LMDB reports a write that a full disk cut short as an input/output error.
-    return _says(exc, errno.EIO) and shutil.disk_usage(folder).free < STEP
+    disk = os.statvfs(folder)
+    return _says(exc, errno.EIO) and disk.f_bavail * disk.f_frsize < STEP
