@@ -345,9 +345,8 @@ class Agent(StoredActor):
         row_id = f"{self.spec.name}/{mail.turn}/late{mail.number}"
         row = notice_row(row_id, notice, self.system.clock.now(), self.spec.name)
         size = sum(len(b.text) for b in row.content if isinstance(b, Text))
-        self.desk.to_room(
-            Offer(row, size, ops=(owing.delete(self.spec.name, mail.turn, mail.number),), own=True)
-        )
+        owed = (self.spec.name, mail.turn, mail.number)
+        self.desk.to_room(Offer(row, size, ops=(owing.delete(*owed),), own=True, owed=owed))
 
     # --- from outside
 

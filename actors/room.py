@@ -3,13 +3,15 @@
 Owns the inbox, the log's positions, the pending wakes and which of its agents is in a turn. Composes every unit that
 touches the log, from its agents' mail, so that a message and its wakes, or a round and what was handed over, are on
 disk together or not at all. Knows no model, no channel's state and no agent's turn beyond its record. Mail of a turn
-that is not the room's present one (an agent was rebuilt meanwhile) is passed over.
+that is not the room's present one (an agent was rebuilt meanwhile) is passed over. A unit that touches the log is
+sent when no other is on its way, so that none is built on one that the store refuses.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from ..messages.address import Address
 from ..messages.blocks import calls
@@ -41,12 +43,14 @@ from ..messages.places import Place
 from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
-from ..storage import Op, branches, inbox, log, registry, turns, wakes
+from ..storage import Op, branches, inbox, log, owing, registry, turns, wakes
+from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .room_unit import RoomState, RoomUnit, without_cuts
 from .system import System
 
 _log = logging.getLogger(__name__)
+ALONE = (Begin, Boundary, EndTurn, Finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +78,39 @@ class Room(StoredActor):
         super().__init__(system, address)
         self.bounds = bounds
         self.alive: dict[str, Progress] = {}
+        self.in_flight: set[int] = set()
+        self.alone = False
         self.state: RoomState
 
     def loaded(self) -> None:
         """Read the room from the store and tell the agents whose wakes wait."""
         name = self.address.name
+        self.in_flight.clear()
+        self.alone = False
         with self.system.store.snapshot() as snap:
             branch = branches.cursor(snap, name)
             end = log.end(snap, branch)
             number = inbox.last_number(snap, name)
             waiting = deque((entry.number, entry.size) for entry in inbox.waiting(snap, name))
-            self.state = RoomState(name, branch, end, number, number, waiting, wakes.pending(snap, name), end)
+            self.state = RoomState(name, branch, end, number, waiting, wakes.pending(snap, name))
             self.state.bytes = sum(size for _, size in waiting)
             records = turns.of_room(snap, name)
         self.alive = {t.agent: Progress(t.number, t.rounds, t.phase == "closing") for t in records}
         self._hint(self.state.pending)
         self._drain_if_idle()
+
+    def receive(self, mail: Any) -> bool:
+        """Put aside, in order, what must not be built on units that the store may still refuse."""
+        if not self.loading and self._must_wait(mail):
+            cast(Cell, self.actor_inbox).stash.append(mail)
+            return False
+        return super().receive(mail)
+
+    def _must_wait(self, mail: Any) -> bool:
+        behind = bool(cast(Cell, self.actor_inbox).stash)
+        if type(mail) is Offer and mail.owed is None:
+            return self.alone or behind
+        return type(mail) in (Offer, *ALONE) and (bool(self.in_flight) or behind)
 
     # --- the inbox
 
@@ -101,7 +122,12 @@ class Room(StoredActor):
             for to, answer in mail.told(error):
                 self.system.tell(to, answer)
             return
-        self._accept(mail)
+        if mail.owed is None or self._owes(*mail.owed):
+            self._accept(mail)
+
+    def _owes(self, agent: str, turn: int, number: int) -> bool:
+        with self.system.store.snapshot() as snap:
+            return owing.is_owed(snap, agent, turn, number)
 
     def _full(self, size: int) -> bool:
         waiting = self.state.waiting
@@ -123,25 +149,23 @@ class Room(StoredActor):
         unit.take_over()
         source = str(mail.row.metadata.get("kind", "channel"))
         hints = tuple((agent_address(w.agent), WakeHint()) for w in mail.wakes)
+        sent = self._sent()
         self._commit(
-            unit.ops,
-            ((self.address, Stored(number, row.id, source, bool(mail.wakes))), *mail.told(None), *hints),
-            mail.told,
+            unit.ops, ((self.address, Stored(sent, row.id, source)), *mail.told(None), *hints), mail.told
         )
 
     @handles(Stored)
     def stored(self, mail: Stored) -> None:
         """A message is on disk; where no turn is alive and nobody is woken it goes on into the log."""
-        self.state.stored = max(self.state.stored, mail.number)
         self.system.trace("message:added", messageId=mail.row, source=mail.source, room=self.state.room)
-        if not mail.wakes:
-            self._drain_if_idle()
+        self._unit_over(mail.unit)
 
     def _drain_if_idle(self) -> None:
-        if self.alive or not self.state.waiting or self.state.waiting[0][0] > self.state.stored:
-            return
-        if any(w.first and w.first <= self.state.stored for w in self.state.pending):
-            return  # the turn that these wakes start moves them
+        if self.alive or not self.state.waiting or any(w.first for w in self.state.pending):
+            return  # a turn is alive, or the one that these wakes start moves them
+        self.alone = True
+        if self.in_flight:
+            return  # once they are on disk; new messages wait for it, so that a flood cannot put it off
         unit = RoomUnit(self.state)
         with self.system.store.snapshot() as snap:
             unit.drain(snap, budget=1_000_000)
@@ -157,17 +181,15 @@ class Room(StoredActor):
     @handles(Begin)
     def begin(self, mail: Begin) -> None:
         """Start a turn: move the inbox, take the wakes, write the record (design, turn record 1)."""
-        state = self.state
-        batch = choose(state.pending_of(mail.agent), mail.mode in MODES_WITH_LOCUS)
+        batch = choose(self.state.pending_of(mail.agent), mail.mode in MODES_WITH_LOCUS)
         if mail.agent in self.alive:
             return  # its record is on the way to it already
-        ready = [w for w in batch if w.first <= state.stored]
-        if not ready:
+        if not batch:
             self.system.tell(agent_address(mail.agent), NothingToDo())
             return
-        unit = RoomUnit(state)
+        unit = RoomUnit(self.state)
         with self.system.store.snapshot() as snap:
-            unit.drain(snap, mail.budget, at_least=min(w.first for w in ready))
+            unit.drain(snap, mail.budget, at_least=min(w.first for w in batch))
             number = turns.last_turn(snap, mail.agent) + 1
             announced = registry.setting(snap, f"locus:{mail.agent}")
         parts = [split(w, unit.moved) for w in batch]
@@ -221,7 +243,8 @@ class Room(StoredActor):
         unit.append(mail.rows)
         with self.system.store.snapshot() as snap:
             unit.drain(snap, mail.budget)
-            others = self._others_since(turn, log.between(snap, turn.branch, turn.watermark, self.state.stored_end))
+            stored = log.between(snap, turn.branch, turn.watermark, self.state.end)
+        others = [p for p in stored if not _of_turn(p.row, turn)]
         unit.ops.extend(_results_gone(turn))
         heard = others + [p for p in unit.rows if not _of_turn(p.row, turn)]
         after = self._after_boundary(mail, heard, unit)
@@ -232,11 +255,6 @@ class Room(StoredActor):
         unit.ops += [turns.put(after), *mail.ops]
         progress.rounds = after.rounds
         self._send(unit, ((agent_address(turn.agent), BoundaryDone(after, tuple(heard))),), mail, turn.agent)
-
-    def _others_since(self, turn: Turn, stored: Sequence[Placed]) -> list[Placed]:
-        known = {p.position for p in stored}
-        late = [p for p in self.state.tail if p.position > turn.watermark and p.position not in known]
-        return [p for p in (*stored, *late) if not _of_turn(p.row, turn)]
 
     def _after_boundary(self, mail: Boundary, heard: list[Placed], unit: RoomUnit) -> Turn:
         turn = mail.turn
@@ -312,11 +330,17 @@ class Room(StoredActor):
 
     def _send(self, unit: RoomUnit, then: Letters, mail: object = None, agent: str = "") -> None:
         unit.take_over()
-        ended: Letters = ((self.address, UnitEnded(unit.end)),)
+        self.alone = True
+        ended: Letters = ((self.address, UnitEnded(self._sent())),)
         self._commit(
             unit.ops, (*ended, *then),
             lambda exc: ((agent_address(agent), Refused(mail, str(exc))),) if mail is not None else (),
         )
+
+    def _sent(self) -> int:
+        unit = self.system.stream_id()
+        self.in_flight.add(unit)
+        return unit
 
     def _commit(self, ops: Sequence[Op], then: Letters, failed: Callable[[Exception], Letters]) -> None:
         self.system.commit(
@@ -326,10 +350,14 @@ class Room(StoredActor):
     @handles(UnitEnded)
     def unit_ended(self, mail: UnitEnded) -> None:
         """A unit with log rows is on disk."""
-        state = self.state
-        state.stored_end = max(state.stored_end, mail.end)
-        while state.tail and state.tail[0].position <= state.stored_end:
-            state.tail.popleft()
+        self._unit_over(mail.unit)
+
+    def _unit_over(self, unit: int) -> None:
+        self.in_flight.discard(unit)
+        if self.in_flight:
+            return
+        self.alone = False
+        cast(Cell, self.actor_inbox).unstash()
         self._drain_if_idle()
 
     @handles(UnitRefused)

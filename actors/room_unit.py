@@ -6,7 +6,7 @@ unit that is given up leaves no trace. Decides nothing about turns.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..messages.prices import row_price
 from ..messages.rows import Placed, Row
@@ -20,20 +20,17 @@ ROWS_A_DRAIN = 500
 class RoomState:
     """What a room's actor holds in memory; all of it can be read again from the store.
 
-    `end`: last log position given. `number`: last inbox number given; `stored` of them are on disk. `waiting`:
-    (number, bytes) of entries not in the log yet, `bytes` their sum. `tail`: rows of units not acknowledged yet.
+    `end`: last log position given. `number`: last inbox number given. `waiting`: (number, bytes) of entries not in
+    the log yet, `bytes` their sum.
     """
 
     room: str
     branch: int
     end: int
     number: int
-    stored: int
     waiting: deque[tuple[int, int]]
     pending: list[Wake]
-    stored_end: int = 0
     bytes: int = 0
-    tail: deque[Placed] = field(default_factory=deque)
 
     @property
     def moved(self) -> int:
@@ -68,15 +65,13 @@ class RoomUnit:
         return placed
 
     def drain(self, snapshot: Snapshot, budget: int, at_least: int = 0) -> list[Placed]:
-        """Move a prefix of the inbox into the log: stored entries only, at most 500 rows or `budget` tokens.
+        """Move a prefix of the inbox into the log, at most 500 rows or `budget` tokens.
 
         The bounds give way up to inbox number `at_least`, so that a turn never begins without its message.
         """
         out: list[Placed] = []
         spent = 0
         for entry in inbox.waiting(snapshot, self.state.room, after=self.moved):
-            if entry.number > self.state.stored:
-                break
             spent += row_price(entry.row, frozenset())
             if out and entry.number > at_least and (len(out) >= ROWS_A_DRAIN or spent > budget):
                 break
@@ -117,7 +112,6 @@ class RoomUnit:
         for _ in range(self._drained):
             state.bytes -= state.waiting.popleft()[1]
         state.end = self.end
-        state.tail.extend(self.rows)
         state.pending = self._pending
 
 

@@ -114,7 +114,8 @@ class Offer:
     """A row for the inbox, with the wakes it asks for and records that belong to it, in one unit.
 
     `size` in bytes counts against the inbox's bound unless `own` (the runtime's own rows are never refused). `host`
-    is told `accepted`, or the error, with the acknowledgement; `reply` gets an OfferAnswer.
+    is told `accepted`, or the error, with the acknowledgement; `reply` gets an OfferAnswer. `owed`: (agent, turn,
+    number) of the post whose outcome the row tells; the row is passed over where that was told already.
     """
 
     row: Row
@@ -125,6 +126,7 @@ class Offer:
     reply: ReplyTo | None = None
     host: ReplyTo | None = None
     accepted: Accepted | None = None
+    owed: tuple[str, int, int] | None = None
 
     def told(self, error: Exception | None) -> Letters:
         """Who hears whether the row was stored: the host itself, so that no actor between them can lose it."""
@@ -139,12 +141,11 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The unit that held inbox numbers up to `number` is on disk."""
+    """The room's unit `unit`, which held this row, is on disk."""
 
-    number: int
+    unit: int
     row: str
     source: str
-    wakes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +157,9 @@ class UnitRefused:
 
 @dataclass(frozen=True, slots=True)
 class UnitEnded:
-    """The unit that ended at log position `end` is on disk."""
+    """The room's unit `unit` is on disk."""
 
-    end: int
+    unit: int
 
 
 @dataclass(frozen=True, slots=True)
