@@ -50,7 +50,7 @@ LAYOUT: dict[str, str] = {
     BRANCHES: "branch id -> Branch",
     CURSORS: "room -> branch id",
     LOG: "branch id, position -> Row, Tombstone or Mark",
-    ROW_IDS: "branch id, row id -> position",
+    ROW_IDS: "branch id, row id, position -> that position",
     TOMBSTONES: "branch id, position -> position of the row that it removes",
     BLOBS: "content hash -> bytes or text; written once",
     INBOX: "room, number -> InboxEntry",

@@ -46,7 +46,7 @@ def append(branch_id: int, position: int, row: Row) -> Ops:
     return (
         *ops,
         (LOG, key(branch_id, position), encode(stored)),
-        (ROW_IDS, key(branch_id, row.id), encode(position)),
+        (ROW_IDS, key(branch_id, row.id, position), encode(position)),
     )
 
 
@@ -111,15 +111,14 @@ def between(snapshot: Snapshot, branch_id: int, after: int, upto: int, *, blobs:
 
 
 def find(snapshot: Snapshot, branch_id: int, row_id: str) -> Placed | None:
-    """The row of this id in a branch, None where the lineage does not have it or has removed it. Raises NoBranch."""
+    """The newest row of this id in a branch, None where the lineage has none or has removed it. Raises NoBranch."""
     spans = lineage(snapshot, branch_id)
     for span in reversed(spans):
-        position = snapshot.read(ROW_IDS, key(span.branch, row_id), int)
-        if position is None or not span.after < position <= span.upto:
-            continue
-        row = snapshot.read(LOG, key(span.branch, position), Row)
-        if row is not None and position not in removed(snapshot, spans, position):
-            return Placed(position, row)
+        where = positions((span.branch, row_id), span.after, span.upto)
+        for at, _ in snapshot.scan(ROW_IDS, *where, reverse=True):
+            row = snapshot.read(LOG, key(span.branch, number(at)), Row)
+            if row is not None and number(at) not in removed(snapshot, spans, number(at)):
+                return Placed(number(at), row)
     return None
 
 

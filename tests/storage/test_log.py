@@ -108,6 +108,18 @@ def test_find(open_one: Open) -> None:
     store.close()
 
 
+def test_find_a_row_that_came_back(open_one: Open) -> None:
+    """[agents 19.11] a row removed and appended again keeps its id: each lineage finds the place that it reads."""
+    store = open_one()
+    begun(store, 3)
+    write(store, log.tombstone(1, 4, 2), log.append(1, 5, row("r2")))
+    write(store, branches.create(Branch(2, "room", 1, 3, 0.0)), branches.create(Branch(3, "room", 1, 4, 0.0)))
+    with store.snapshot() as snapshot:
+        found = [log.find(snapshot, branch, "r2") for branch in (1, 2, 3)]
+    assert [p and p.position for p in found] == [5, 2, None]
+    store.close()
+
+
 def test_a_tombstone_comes_after_its_row() -> None:
     """A removal of what is not there yet would remove what comes."""
     for target in (0, 5, 6):

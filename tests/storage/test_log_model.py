@@ -60,7 +60,9 @@ def play(store: MemoryStore, steps: list[tuple[str, int, int]]) -> dict[int, Lin
             write(store, [log.mark(branch, here.end, "head")])
         else:
             here.end += 1
-            name = f"r{number}"
+            # Some rows come back under an id that was removed.
+            old = [here.rows[t] for t in here.gone.values() if here.rows[t] not in dict(visible).values()]
+            name = old[where % len(old)] if old and where % 3 == 0 else f"r{number}"
             write(store, log.append(branch, here.end, Row(name, "p", (Text(name),))))
             here.rows[here.end] = name
     return model
@@ -79,9 +81,10 @@ def same(snapshot: Snapshot, branch: int, expected: Lineage, cut: int) -> None:
     part = [(p.position, p.row.id) for p in log.between(snapshot, branch, at // 2, at)]
     assert part == [item for item in visible if at // 2 < item[0] <= at]
     assert log.end(snapshot, branch) == expected.end
-    for position, name in expected.rows.items():
+    places = {name: position for position, name in visible}
+    for name in set(expected.rows.values()):
         found = log.find(snapshot, branch, name)
-        assert (found.position if found else None) == (position if (position, name) in visible else None)
+        assert (found.position if found else None) == places.get(name)
 
 
 @pytest.mark.timeout(600)
