@@ -229,6 +229,11 @@ class SimulatedHouse:
         with self.simulation.store.snapshot() as snap:
             return turns.of_room(snap, room)
 
+    def last_turn(self, agent: str) -> int:
+        """How many turns of an agent have begun."""
+        with self.simulation.store.snapshot() as snap:
+            return turns.last_turn(snap, agent)
+
     def outbox(self, agent: str, turn: int) -> list[OutboxEntry]:
         """The outbox entries of a turn."""
         with self.simulation.store.snapshot() as snap:

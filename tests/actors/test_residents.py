@@ -32,11 +32,6 @@ def primary(house: SimulatedHouse) -> list[str]:
     return [name for name, record in agents(house).items() if record.roles.default_delivery]
 
 
-def turns_of(house: SimulatedHouse, agent: str) -> int:
-    """How many turns of an agent have begun."""
-    return sum(fields["agentName"] == agent for fields in house.traced("inference:started"))
-
-
 def restart(house: SimulatedHouse, residents: list[Resident], model: Scripted, **options: Any) -> None:
     """The process ends and is started again with other residents."""
     house.declare(residents, model)
@@ -105,7 +100,7 @@ def test_a_message_that_names_nobody_wakes_all_residents(seeds: list[int]) -> No
                 assert house.insist(house.message("good morning")).woken == ("ada", "bob", "eve")
                 house.settle()
                 for name in ("ada", "bob", "eve"):
-                    assert turns_of(house, name) == 1, (seed, settings, name)
+                    assert house.last_turn(name) == 1, (seed, settings, name)
                     assert "zoe: good morning" in request_texts(model.requests_of(name)[0])
                 assert house.pending() == []
                 assert len(house.platform.posts) == 3
@@ -143,8 +138,8 @@ def test_an_agent_that_is_no_longer_declared_is_not_woken(seeds: list[int]) -> N
                 restart(house, [ADA], model)
                 assert house.insist(house.message("bob: still there?", to="bob")).woken == ("ada",)
                 house.settle()
-                assert turns_of(house, "bob") == 1
-                assert turns_of(house, "ada") == 2
+                assert house.last_turn("bob") == 1
+                assert house.last_turn("ada") == 2
                 with house.simulation.store.snapshot() as snap:
                     ended = list(registry.ended_agents(snap))
                 assert [(record.name, record.ended_reason) for record in ended] == [("bob", "not-configured")]
@@ -168,7 +163,7 @@ def test_one_is_woken_and_both_read(seeds: list[int]) -> None:
                 assert heard[0] == "zoe: bob: the key is 7"
                 assert heard[-1] == "zoe: ada: which key?"
                 assert "bob: yes" in heard
-                assert turns_of(house, "ada") == turns_of(house, "bob") == 1
+                assert house.last_turn("ada") == house.last_turn("bob") == 1
 
 
 def test_a_request_does_not_end_on_the_own_turn(seeds: list[int]) -> None:
