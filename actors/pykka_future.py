@@ -7,38 +7,45 @@ was asked, so that a blocked worker is replaced and a cycle of asks raises (desi
 import queue
 import sys
 import threading
-import time
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pykka
+from pykka._future import _Unset
 
 from .inbox import Inbox, Scheduler, here
 
 Timeout = pykka.Timeout
-
 T = TypeVar("T")
-_reader_lock = threading.Lock()
 
 
 class PooledFuture(pykka.Future[T]):
     """pykka's future, light; `whom` is the inbox that was asked."""
 
+    # Defaults of the class, so that an ask pays for what it uses only.
+    _get_hook: Any = None
+    _get_hook_result: Any = _Unset()
+    _outcome: tuple[Any, Any] | None = None
+    _readers: ClassVar[Any] = ()
     timeout: float | None = None
     whom: Inbox | None = None
     scheduler: Scheduler | None = None
-    _readers: tuple[threading.Lock, ...] = ()
+
+    def __init__(self) -> None:  # pyright: ignore[reportMissingSuperCall]
+        pass
 
     def over(self) -> bool:
         """Whether the answer is there."""
-        return "_outcome" in self.__dict__
+        return self._outcome is not None
 
     def get(self, *, timeout: float | None = None) -> Any:
         """The answer; raises what the actor raised, pykka.Timeout, or AskCycle."""
         if self._get_hook is not None:
             return super().get(timeout=timeout)
-        if "_outcome" not in self.__dict__ and not self._wait(timeout):
+        if self._outcome is None:
+            self._wait(timeout)
+        if self._outcome is None:
             raise pykka.Timeout(f"{timeout} seconds")
-        value, error = self.__dict__["_outcome"]
+        value, error = self._outcome
         if error is None:
             return value
         kind, exc, trace = error
@@ -55,42 +62,40 @@ class PooledFuture(pykka.Future[T]):
 
     def set_get_hook(self, func: Any) -> None:
         """Compute the answer at `get`; queue.Full if there is an answer."""
-        if self.over():
+        if self._outcome is not None:
             raise queue.Full
         super().set_get_hook(func)
 
     def block(self, timeout: float | None) -> bool:
         """Block this thread until the answer is there; False on timeout."""
-        ends = None if timeout is None else time.monotonic() + timeout
         latch = threading.Lock()
         latch.acquire()
-        with _reader_lock:
-            self._readers = (*self._readers, latch)
-        # The hook or the answer may have come before the latch was seen.
-        while not self.over():
-            left = -1.0 if ends is None else ends - time.monotonic()
-            if ends is not None and left <= 0:
-                return False
-            latch.acquire(timeout=left)
-        return True
+        # setdefault and append are atomic, so that no reader is lost.
+        self.__dict__.setdefault("_readers", []).append(latch)
+        # The answer may have come before the latch was seen.
+        if self._outcome is None:
+            latch.acquire(timeout=-1 if timeout is None else max(0.0, timeout))
+        return self._outcome is not None
 
-    def _wait(self, timeout: float | None) -> bool:
+    def _wait(self, timeout: float | None) -> None:
         # An asking handler waits where it runs; anybody else where the asked actor runs.
-        scheduler = self.scheduler or (self.whom.scheduler if self.whom is not None else None)
-        if here.inbox is not None:
-            scheduler = here.inbox.scheduler
+        asker, scheduler = here.inbox, self.scheduler
+        if asker is not None:
+            scheduler = asker.scheduler
+        elif scheduler is None and self.whom is not None:
+            scheduler = self.whom.scheduler
         if scheduler is None:
-            return self.block(timeout)
+            self.block(timeout)
+            return
         self.timeout = timeout
-        return scheduler.wait(self)
+        scheduler.wait(self)
 
     def _settle(self, outcome: tuple[Any, Any]) -> None:
         # setdefault is atomic: of two setters exactly one wins.
         if self._get_hook is not None or self.__dict__.setdefault("_outcome", outcome) is not outcome:
             raise queue.Full
         for latch in self._readers:
-            if latch.locked():
-                latch.release()
+            latch.release()
 
 
 def asked(whom: Inbox | None, scheduler: Scheduler) -> PooledFuture[Any]:

@@ -66,8 +66,10 @@ class Workers:
     def wait(self, wait: Waiting) -> bool:
         """Block this thread for an answer; a worker is replaced meanwhile. Raises AskCycle."""
         asker = here.inbox
+        if asker is None:
+            return wait.block(wait.timeout)
         with waiting(asker, wait.whom):
-            if asker is None or threading.current_thread() not in self._threads:
+            if threading.current_thread() not in self._threads:
                 return wait.block(wait.timeout)
             replaced = self._leave()
             try:
