@@ -98,9 +98,10 @@ class Coloured:
         self._progress.advance(self._task, steps)
 
     def summary(self, proved: Sequence[tuple[str, str, bool]]) -> None:
-        """A table."""
+        """A table, below the bar's last state."""
         from rich.table import Table
 
+        self._progress.stop()
         table = Table(title="What was proved", title_justify="left", show_header=False)
         for what, figures, held in proved:
             table.add_row("[green]✓" if held else "[bold red]✗", what, figures)

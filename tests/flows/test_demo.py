@@ -3,8 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from manyminds.actors import demo as acts
+from manyminds.actors import demo_platform
+from manyminds.actors.demo_platform import Said
+from manyminds.actors.demo_show import Plain
 
 pytestmark = pytest.mark.process
 
@@ -38,3 +44,32 @@ def test_the_demo_in_colour() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b[" in done.stdout
     assert "100%" in done.stdout
+
+
+def test_a_house_that_dies_fails_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is not 0 where the demo could not come to its end."""
+    monkeypatch.setattr(demo_platform.sys, "executable", "/bin/false")
+
+    assert acts.run(plain=True, folder=tmp_path) == 1
+    assert "FAIL the demo came to its end: the house ended" in capsys.readouterr().out
+
+
+def held(*answers: Said) -> dict[str, bool]:
+    """What the demo would say was proved, had these been the house's words."""
+    played = acts.Demo(Path("nowhere"), Plain(1))
+    played._platform.shown.extend(answers)
+    return {what: found for what, _, found in played._proved()}
+
+
+def test_lost_doubled_and_misplaced_answers_are_seen() -> None:
+    """The figures are counted from what was shown: one answer too few, too many or elsewhere does not pass."""
+    right = [Said(channel, to, f"[{number}] yes") for number, (channel, _, to, _) in acts.QUESTIONS.items()]
+    once, place, order = list(held(*right))[:3]
+
+    assert [held(*right)[what] for what in (once, place, order)] == [True, True, True]
+    assert [held(*right[1:])[what] for what in (once, place)] == [False, False]
+    assert [held(*right, right[0])[what] for what in (once, place)] == [False, False]
+    assert [held(*right[:-1], Said("#kitchen", "ada", "[10] yes"))[what] for what in (once, place)] == [True, False]
+    assert not held(right[2], *right[:2], *right[3:])[order]
