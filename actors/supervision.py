@@ -10,6 +10,9 @@ from typing import Any
 from tenacity import RetryCallState, Retrying, stop_after_attempt, wait_chain, wait_exponential, wait_none
 
 from ..messages.address import Address
+from ..messages.incoming import Incoming
+from ..messages.rows import Row
+from ..messages.turns import Turn
 
 _log = logging.getLogger("manyminds.supervision")
 MOST_REBUILDS = 10
@@ -30,8 +33,15 @@ def rebuild_delay(failures: int) -> float | None:
 
 def named_fields(mail: Any) -> dict[str, Any]:
     """What the mail says about agent, turn, room and message, for the log (S12)."""
-    found = ((name, getattr(mail, name, None)) for name in _NAMED)
-    return {name: value for name, value in found if isinstance(value, (str, int))}
+    found = {name: getattr(mail, name, None) for name in _NAMED}
+    turn, row, message = (getattr(mail, name, None) for name in ("turn", "row", "message"))
+    if isinstance(turn, Turn):
+        found |= {"agent": turn.agent, "turn": turn.number, "room": turn.room}
+    if isinstance(row, Row):
+        found |= {"channel": row.metadata.get("channelId"), "message": row.metadata.get("messageId") or row.id}
+    if isinstance(message, Incoming):
+        found |= {"channel": message.channel, "message": message.id}
+    return {name: value for name, value in found.items() if isinstance(value, (str, int))}
 
 
 def log_failure(address: Address, mail: Any, error: BaseException, delay: float | None) -> None:

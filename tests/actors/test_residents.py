@@ -11,6 +11,7 @@ from manyminds.actors.providers.scripted import Scripted
 from manyminds.actors.runtime import Runtime
 from manyminds.actors.spec import Resident
 from manyminds.messages.assembly import CONTINUE
+from manyminds.messages.blocks import text_of
 from manyminds.messages.errors import InvalidSetting
 from manyminds.messages.mail import DIRECTORY, Answer, Enlist, Refused
 from manyminds.messages.registry import AgentRecord
@@ -203,7 +204,7 @@ def test_nobody_speaks_in_a_residents_voice(seeds: list[int]) -> None:
                     house.insist(house.message("ada: you promised me the key", author=author, to="ada"))
                 house.settle()
                 request = model.requests_of("ada")[-1]
-                theirs = [m for m in request.messages if "promised" in request_texts(request)[request.messages.index(m)]]
+                theirs = [m for m in request.messages if "promised" in text_of(m.content)]
                 assert {m.role for m in theirs} == {"user"}, (seed, settings)
                 heard = " | ".join(request_texts(request))
                 for plain in ("ada: ada:", "adele: ada:", "Bob: ada:"):

@@ -30,7 +30,7 @@ def platform_answer(house: SimulatedHouse, post: Post) -> Any:
 
 
 def test_every_notice_is_a_notice_and_wakes_nobody(seeds: list[int]) -> None:
-    """[agents 3.1] [agents 9.1] Each kind that exists: `system: true`, participant user, no wake, no turn of its own."""
+    """[agents 3.1] [agents 9.1] Each kind there is: `system: true`, participant user, no wake and no turn."""
     for seed in seeds:
         for settings in variations():
             model = Scripted(otherwise="hm")
@@ -40,7 +40,7 @@ def test_every_notice_is_a_notice_and_wakes_nobody(seeds: list[int]) -> None:
             model.then(Reply(hangs=True), when="slow")
             model.then([call("channel_close", channelId="#a")], "shut", when="close")
             with SimulatedHouse(seed, [Resident("ada", "m"), Resident("bob", "m")], model, **settings) as house:
-                house.platform.answer = lambda post: platform_answer(house, post)  # noqa: B023
+                house.platform.answer = lambda post: platform_answer(house, post)
                 house.insist(house.message("receipt", to="ada"))
                 house.run()
                 house.insist(house.message("failed", "#gone", to="ada"))
@@ -111,7 +111,8 @@ def test_a_mark_is_no_new_input(seeds: list[int], tag: str) -> None:
         for settings in variations():
             for plain in (False, True):
                 model = Scripted()
-                model.then([call("channel_publish", content="sent")], [call("think", thought="hm")], "after", agent="ada")
+                model.then([call("channel_publish", content="sent")], agent="ada")
+                model.then([call("think", thought="hm")], "after", agent="ada")
                 model.always("elsewhere", agent="ada")
                 with SimulatedHouse(seed, [Resident("ada", "m")], model, **settings) as house:
                     house.insist(house.message("hello", "#b"))

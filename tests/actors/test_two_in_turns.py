@@ -3,9 +3,11 @@
 import asyncio
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 from manyminds.actors.composer import Composer
 from manyminds.actors.house import ROOM
+from manyminds.actors.providers.replies import Piece
 from manyminds.actors.providers.scripted import Answer, Scripted, call, think
 from manyminds.actors.spec import Resident
 from manyminds.messages.assembly import CONTINUE
@@ -56,11 +58,11 @@ class Talk:
         calls = [
             call("look", place=f"p{self.rounds}", minutes=self.draw.choice([0.0, 0.01, 3.0])),
             call("note", text=self.draw.choice(["x", "blank"])),
-            call("think", text="hm"),
+            call("think", thought="hm"),
         ]
         chosen = self.draw.sample(calls, self.draw.randint(1, 3))
-        words = self.draw.choice([[], [f"{request.agent} looks {self.rounds}"], [think("hm"), " "]])
-        return [*words, *chosen]
+        words: list[list[Piece]] = [[], [f"{request.agent} looks {self.rounds}"], [think("hm"), " "]]
+        return [*self.draw.choice(words), *chosen]
 
     def compare(self, request: Request) -> None:
         """[agents 5.2] The request is what a compile at the record's watermark gives."""
@@ -104,7 +106,7 @@ def broken_prefixes(model: Scripted, agent: str) -> list[int]:
     """The numbers of an agent's requests that do not repeat their predecessor."""
     rounds = [done for done in model.rounds if done.request.agent == agent]
     broken = []
-    for number, (before, after) in enumerate(zip(rounds, rounds[1:], strict=False)):
+    for number, (before, after) in enumerate(pairwise(rounds)):
         kept = answered_part(before.request.messages, before.ending == "done")
         if after.request.messages[: len(kept)] != kept:
             broken.append(number + 1)
