@@ -11,6 +11,8 @@ from manyminds.messages.rows import Placed, Row
 from tests.messages.room_histories import Room
 
 Amount = Callable[[int, int], int]
+# The whole counts take minutes on a small machine.
+pytestmark = pytest.mark.timeout(900)
 A = frozenset({"a", "old-a"})
 
 
