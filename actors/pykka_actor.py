@@ -76,13 +76,12 @@ class StopFlag:
 class PooledRef(pykka.ActorRef[Any]):
     """pykka's ref with a tell of one call; the URN is made when somebody looks at it."""
 
-    actor_inbox: Inbox  # pyright: ignore[reportIncompatibleVariableOverride]
     _flag: StopFlag
 
     def __init__(self, actor: "PooledActor") -> None:
         self._actor_weakref = weakref.ref(actor)
         self.actor_class = actor.__class__
-        self.actor_inbox = cast(Inbox, actor.actor_inbox)
+        self.actor_inbox = actor.actor_inbox
         self.actor_stopped = actor.actor_stopped
         self._flag = cast(Any, actor.actor_stopped)
 
@@ -105,7 +104,7 @@ class PooledRef(pykka.ActorRef[Any]):
     def ask(self, message: Any, *, block: bool = True, timeout: float | None = None) -> Any:
         """Send a message and wait for the answer, or return its future. Raises AskCycle for a cycle."""
         future: PooledFuture[Any] = PooledFuture()
-        future.whom = self.actor_inbox
+        future.whom = cast(Inbox, self.actor_inbox)
         asker = here.inbox
         if block and asker is not None:
             check(asker, future.whom)
@@ -172,15 +171,15 @@ class PooledInbox(Inbox):
                 limit -= 1
                 mail = mails.popleft()
                 if type(mail) in _SLOW:
-                    actor.handle_one(mail)
+                    actor._handle_one(mail)
                     continue
-                # The usual tell, inlined; `handle_one` does the same.
+                # The usual tell, inlined; `_handle_one` does the same.
                 try:
                     actor.on_receive(mail)
                 except Exception:
-                    actor.fail()
+                    actor._fail()
                 except BaseException as error:
-                    actor.stop_everything(error)
+                    actor._stop_everything(error)
             if flag.stopped:
                 self.actor = None
         if self.actor is None:
@@ -238,7 +237,7 @@ class PooledActor(pykka.Actor):
         except Exception:
             self._handle_failure(*sys.exc_info())
 
-    def handle_one(self, mail: Any) -> None:
+    def _handle_one(self, mail: Any) -> None:
         """Handle one mail as pykka's loop does: an ask is answered, an exception of a tell ends the actor."""
         mail, reply = unwrap(mail)
         try:
@@ -247,20 +246,20 @@ class PooledActor(pykka.Actor):
                 reply.set(answer)
         except Exception:
             if reply is None:
-                self.fail()
+                self._fail()
             else:
                 _log.info("Exception returned from %s to caller:", self, exc_info=True)
                 reply.set_exception()
         except BaseException as error:
-            self.stop_everything(error)
+            self._stop_everything(error)
 
-    def stop_everything(self, error: BaseException) -> None:
+    def _stop_everything(self, error: BaseException) -> None:
         """What pykka does at a SystemExit or the like: it stops every actor of its registry."""
         _log.debug("%r in %s. Stopping all actors.", error, self)
         self._stop()
         ActorRegistry.stop_all()
 
-    def fail(self) -> None:
+    def _fail(self) -> None:
         """The exception being handled ends the actor, as in pykka."""
         failure = sys.exc_info()
         self._handle_failure(*failure)

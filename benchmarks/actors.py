@@ -73,7 +73,7 @@ class Sink:
         return message
 
 
-class ThreadingSink(Sink, pykka.ThreadingActor):  # type: ignore[misc]
+class ThreadingSink(Sink, pykka.ThreadingActor):
     """pykka's own."""
 
     use_daemon_thread = True
@@ -84,7 +84,7 @@ class ThreadingSink(Sink, pykka.ThreadingActor):  # type: ignore[misc]
         self.latch = latch
 
 
-class PooledSink(Sink, PooledActor):  # type: ignore[misc]
+class PooledSink(Sink, PooledActor):
     """Ours."""
 
     def __init__(self, expected: int = 0, latch: Latch | None = None) -> None:
@@ -146,6 +146,7 @@ def spawn_and_stop(kind: Any, actors: int) -> tuple[float, float]:
 def addressed(mails: int) -> float:
     """Mails handled a second through the address table of a pool."""
     latch = Latch(mails)
+    left = mails
 
     class Counting(Actor):
         def receive(self, mail: object) -> bool:
@@ -155,7 +156,6 @@ def addressed(mails: int) -> float:
                 latch.less(mails)
             return True
 
-    left = mails
     store = MemoryStore()
     pool = Pool(store)
     pool.start()

@@ -77,3 +77,10 @@ class Collector(Actor):
 def simulation(seed: int | str = 1, **options: Any) -> Simulation:
     """A simulation over a store in memory."""
     return Simulation(MemoryStore(writer=SteppedWriter()), seed, **options)
+
+
+def with_box(sim: Simulation) -> list[Any]:
+    """Register a kind `box` that keeps what it is told; the list that it keeps it in."""
+    got: list[Any] = []
+    sim.register("box", lambda system, address: Collector(system, address, got))
+    return got

@@ -7,25 +7,19 @@ import pytest
 
 from manyminds.actors.delivery import REMEMBERED
 from manyminds.actors.dispatcher import Actor, StoredActor, handles
-from manyminds.actors.simulation import Simulation
 from manyminds.actors.supervision import rebuild_delay
 from manyminds.actors.system import System
 from manyminds.messages.address import Address, MailFailed, ReplyTo, Undelivered
 from manyminds.messages.errors import Failed, NotRouted
-from tests.actors.mails import Break, Collector, Count, Counter, simulation
+from tests.actors.mails import Break, Count, Counter, simulation, with_box
 
 ONE = Address("counter", "one")
 BOX = Address("box", "test")
 
 
 def fresh_counter() -> type[Counter]:
+    """A counter with a count of builds of its own."""
     return type("FreshCounter", (Counter,), {"built": 0})
-
-
-def with_box(sim: Simulation) -> list[Any]:
-    got: list[Any] = []
-    sim.register("box", lambda system, address: Collector(system, address, got))
-    return got
 
 
 class Stored(StoredActor):
@@ -46,6 +40,7 @@ class Stored(StoredActor):
 
 
 def fresh_stored() -> type[Stored]:
+    """A stored actor with a log of its own."""
     return type("FreshStored", (Stored,), {"log": []})
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pykka
 import pytest
@@ -31,6 +31,7 @@ BOX = Address("box", "test")
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
+    """A pool of two workers over a store in memory with a writer's thread."""
     store = MemoryStore()
     pool = Pool(store, workers=2)
     pool.start()
@@ -80,8 +81,7 @@ class TestMail:
                 running[name] += 1
                 if running[name] != 1:
                     overlaps.append(name)
-                assert isinstance(mail, tuple)
-                seen[name].append(mail)
+                seen[name].append(cast("tuple[int, int]", mail))
                 running[name] -= 1
                 return True
 
@@ -223,9 +223,9 @@ class TestAsk:
                 if message == 0:
                     return 0
                 child = Nested.start()
-                answer = 1 + child.ask(message - 1, timeout=60)
+                answer: Any = child.ask(message - 1, timeout=60)
                 child.stop(block=False)
-                return answer
+                return 1 + answer
 
         most: list[int] = []
         first = pool.start_actor(Nested)
@@ -323,7 +323,12 @@ class TestJobs:
         """[dispatcher] cancel() is idempotent; the end of the job is never told."""
         box = Inbox(pool)
         hang, began = threading.Event(), threading.Event()
-        job = pool.job("tool", lambda: (began.set(), hang.wait()), BOX, Result, name="slow")
+
+        def work() -> None:
+            began.set()
+            hang.wait()
+
+        job = pool.job("tool", work, BOX, Result, name="slow")
         assert began.wait(20)
         job.cancel()
         job.cancel()
@@ -483,7 +488,8 @@ pool.after(1000.0, Address("counter", "a"), Count(2))
 @pytest.mark.process
 def test_s27_a_program_that_never_stops_it_ends() -> None:
     """[S27] Import, start, never stop; main returns: the process exits, with 0, whatever still runs."""
-    done = subprocess.run([sys.executable, "-c", NEVER_STOPPED], capture_output=True, text=True, check=False, timeout=60)
+    command = [sys.executable, "-c", NEVER_STOPPED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == ("(1,) 2\n", 0), done.stderr
 
 

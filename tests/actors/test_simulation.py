@@ -17,17 +17,11 @@ from manyminds.actors.virtual_loop import NoSockets
 from manyminds.messages.address import Address
 from manyminds.messages.errors import AskCycle, InvalidSetting
 from manyminds.storage import MemoryStore
-from tests.actors.mails import Break, Collector, Count, Counter, Result, simulation
+from tests.actors.mails import Collector, Count, Counter, Result, simulation, with_box
 from tests.actors.test_dispatcher import Stored
 
 ONE = Address("counter", "one")
 BOX = Address("box", "test")
-
-
-def with_box(sim: Simulation) -> list[Any]:
-    got: list[Any] = []
-    sim.register("box", lambda system, address: Collector(system, address, got))
-    return got
 
 
 class TestSteps:
@@ -227,12 +221,16 @@ class TestJobs:
         """[design, Simulation] Results and errors as mail; a cancelled one never begins."""
         ran: list[str] = []
 
+        def work() -> str:
+            ran.append("a")
+            return "done"
+
         def fail() -> None:
             raise ValueError("bad")
 
         with simulation() as sim:
             got = with_box(sim)
-            sim.job("tool", lambda: ran.append("a") or "done", BOX, Result, name="a")
+            sim.job("tool", work, BOX, Result, name="a")
             sim.job("tool", fail, BOX, Result, name="b")
             sim.job("tool", lambda: ran.append("c"), BOX, Result, name="c").cancel()
             sim.run()

@@ -86,8 +86,8 @@ def test_an_operator_line_goes_three_ways(tmp_path: Path, caplog: pytest.LogCapt
             {"kind": "hard-down", "text": "the model is down", "agent": "ada", "failures": 3}
         ] * 2
         at = sim.clock.now()
-    lines = [record for record in caplog.records if record.name == "manyminds.operator"]
-    assert [(line.levelno, line.getMessage()) for line in lines] == [(logging.WARNING, "hard-down: the model is down")] * 2
+    lines = [(r.levelno, r.getMessage()) for r in caplog.records if r.name == "manyminds.operator"]
+    assert lines == [(logging.WARNING, "hard-down: the model is down")] * 2
     (entry,) = (tmp_path / "operator-actions.jsonl").read_text().splitlines()
     assert json.loads(entry) == {
         "at": at, "kind": "hard-down", "agent": "ada", "note": "the model is down", "params": {"failures": 3}
