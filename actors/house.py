@@ -7,8 +7,6 @@ thread, and no actor ever sees it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
 from ..messages.address import Address
 from ..messages.errors import InvalidSetting, NotRouted, StoreError
 from ..messages.mail import (
@@ -79,17 +77,14 @@ class House:
 
     def _furnish(self) -> None:
         options, surfaces = self.options, self.surfaces
-        build: dict[str, Any] = {
-            "directory": lambda s, a: Directory(s, a, ROOM, options.wake_on),
-            "room": lambda s, a: Room(s, a, options.bounds),
-            "gateway": Gateway,
-            "channel": lambda s, a: Channel(s, a, surfaces),
-            "agent": lambda s, a: Agent(s, a, self._spec(a), surfaces),
-            "provider": ProviderGate,
-            "stopper": Stopper,
-        }
-        for kind, builder in build.items():
-            self.system.register(kind, builder)
+        register = self.system.register
+        register("directory", lambda system, at: Directory(system, at, ROOM, options.wake_on))
+        register("room", lambda system, at: Room(system, at, options.bounds))
+        register("gateway", Gateway)
+        register("channel", lambda system, at: Channel(system, at, surfaces))
+        register("agent", lambda system, at: Agent(system, at, self._spec(at), surfaces))
+        register("provider", ProviderGate)
+        register("stopper", Stopper)
 
     def _spec(self, address: Address) -> AgentSpec:
         spec = self.specs.get(address.name)

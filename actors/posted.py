@@ -9,20 +9,28 @@ from ..messages.mail import Receipt
 from ..messages.posts import OutboxEntry, PostState
 
 _WORST: tuple[PostState, ...] = ("failed", "expired", "unknown", "queued")
+_DELIVERED: PostState = "delivered"
 
 
 def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
     """The receipt of a post, or None while it has none: delivered only if every part was."""
     if not parts:
         return None
-    states = [part.state for part in parts]
+    states: list[PostState] = [part.state for part in parts]
     if any(state in ("admitted", "sending") for state in states) and not any(s in _WORST for s in states):
         return None
-    worst: PostState = next((state for state in _WORST if state in states), "delivered")
+    worst = _worst(states)
     first = parts[0]
     reason = next((part.reason for part in parts if part.state == worst and part.reason), "")
     ids = tuple(part.message_id for part in parts if part.message_id)
     return Receipt(first.turn, first.number, first.at, worst, reason, ids, first.call_id)
+
+
+def _worst(states: Sequence[PostState]) -> PostState:
+    for state in _WORST:
+        if state in states:
+            return state
+    return _DELIVERED
 
 
 def send_result(receipt: Receipt | None, at: object) -> tuple[str, bool]:

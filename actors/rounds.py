@@ -36,7 +36,7 @@ class Words:
     rows: tuple[Row, ...] = ()
     ops: tuple[Op, ...] = ()
     letters: tuple[tuple[Address, object], ...] = ()
-    posts: dict[int, Posted] = field(default_factory=dict)
+    posts: dict[int, Posted] = field(default_factory=dict[int, Posted])
 
 
 @dataclass(slots=True)

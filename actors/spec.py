@@ -45,7 +45,7 @@ class Resident:
     trigger_sources: tuple[str, ...] | None = None
     think_policy: ThinkPolicy = "public"
     tool_deadline: float = 120.0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class AgentSpec:
     provider: Provider
     mode: ProseMode
     system: tuple[str, ...] = ()
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     home: ChannelRef | None = None
     max_tokens: int = 4096
     context_tokens: int = 100_000
@@ -72,7 +72,7 @@ class AgentSpec:
     trigger_sources: tuple[str, ...] | None = None
     think_policy: ThinkPolicy = "public"
     tool_deadline: float = 120.0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def voices(self) -> frozenset[str]:

@@ -9,10 +9,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import msgpack
+import msgpack as _untyped
 
 from .errors import RecordSetAside
 
+# The library ships no types; what it gives is checked here.
+msgpack: Any = _untyped
 FORMAT = 1
 _EXT = 7
 _BY_TAG: dict[str, type] = {}
@@ -34,27 +36,37 @@ def record(tag: str) -> Callable[[type[T]], type[T]]:
 
 
 def _default(value: Any) -> Any:
-    tag = _BY_CLASS.get(type(value))
+    kind: type[Any] = value.__class__
+    tag = _BY_CLASS.get(kind)
     if tag is None:
-        raise TypeError(f"{type(value).__name__} is not registered with manyminds.messages.codec.record")
-    fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        raise TypeError(f"{kind.__name__} is not registered with manyminds.messages.codec.record")
+    names = [field.name for field in dataclasses.fields(value)]
+    fields: dict[str, Any] = {name: getattr(value, name) for name in names}
     return msgpack.ExtType(_EXT, _pack([tag, fields]))
 
 
 def _pack(value: Any) -> bytes:
     # Platform names may hold lone surrogates; they must come back as they were.
-    return bytes(msgpack.packb(value, default=_default, use_bin_type=True, unicode_errors="surrogatepass"))
+    packed: Any = msgpack.packb(value, default=_default, use_bin_type=True, unicode_errors="surrogatepass")
+    return bytes(packed)
 
 
 def _ext(code: int, data: bytes) -> Any:
     if code != _EXT:
         raise RecordSetAside(f"a record holds an extension of code {code}, which this version does not know")
-    tag, fields = _unpack(data)
+    unpacked: Any = _unpack(data)
+    tag, fields = unpacked
     cls = _BY_TAG.get(tag)
     if cls is None:
         raise RecordSetAside(f"a record of kind {tag!r} is of a version that this one does not know")
     # Sequence fields of records are tuples; lists live on only inside free-form JSON values.
-    return cls(**{name: tuple(v) if type(v) is list else v for name, v in fields.items()})
+    values: dict[str, Any] = dict(fields)
+    return cls(**{name: _frozen(value) for name, value in values.items()})
+
+
+def _frozen(value: Any) -> Any:
+    items: Any = value
+    return tuple(items) if type(value) is list else value
 
 
 def _unpack(data: bytes) -> Any:
@@ -78,8 +90,12 @@ def decode(data: bytes) -> Any:
     except Exception as exc:
         why = type(exc).__name__
         raise RecordSetAside(f"a record of {len(data)} bytes cannot be read ({why}); it is torn") from exc
-    if not isinstance(outer, list) or len(outer) != 2:
+    # A record is [format, value]; a bare value of another shape is somebody else's bytes.
+    found: Any = outer
+    if type(outer) is not list or len(found) != 2:
         raise RecordSetAside("a record has no format version; it is torn or was not written by manyminds")
-    if outer[0] != FORMAT:
-        raise RecordSetAside(f"a record has format {outer[0]!r}, this version reads {FORMAT}")
-    return outer[1]
+    version: Any = found[0]
+    value: Any = found[1]
+    if version != FORMAT:
+        raise RecordSetAside(f"a record has format {version!r}, this version reads {FORMAT}")
+    return value

@@ -5,7 +5,7 @@ Checked here, once, before anything is stored: bad input gets a named error that
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from .blocks import Image
 from .errors import InvalidMessage
@@ -76,7 +76,8 @@ def _text(name: str, value: Any, empty: bool = False) -> str:
 def _strings(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, (tuple, list)):
         raise InvalidMessage(f"Incoming.{name} must be a tuple of str, not {type(value).__name__}")
-    return tuple(_text(name, item) for item in value)
+    items = tuple(cast("list[Any]", value))
+    return tuple(_text(name, item) for item in items)
 
 
 def check_incoming(message: Incoming) -> Incoming:

@@ -38,7 +38,7 @@ class Request:
     max_tokens: int = 4096
     thinking: Mapping[str, Any] | None = None
     cache: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     agent: str = ""
     stream: int = 0
 
@@ -134,7 +134,7 @@ class Done:
     stop_reason: str
     content: tuple[ReplyBlock, ...]
     usage: Usage = Usage()
-    stop_details: Mapping[str, Any] = field(default_factory=dict)
+    stop_details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     request_id: str = ""
 
     @property

@@ -26,7 +26,7 @@ class Row:
     id: str
     participant: str
     content: tuple[Block, ...]
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     time: float = 0.0
     turn: int | None = None
     heard: int | None = None

@@ -4,6 +4,8 @@ Written by the channel's actor in the unit that stores the outcome; deleted in t
 neither a crash nor a late confirmation loses it (design, "What lasts"). Follows no branch. Pure over a snapshot.
 """
 
+from typing import Any
+
 from ..messages.codec import encode
 from .keys import OWING, key, under
 from .snapshot import Snapshot
@@ -27,4 +29,5 @@ def is_owed(snapshot: Snapshot, agent: str, turn: int, number: int) -> bool:
 
 def all_of(snapshot: Snapshot, agent: str) -> list[tuple[int, int]]:
     """(turn, number) of every post of an agent whose outcome has still to be told."""
-    return [(int(found[0]), int(found[1])) for _, found in snapshot.records(OWING, *under(agent), list)]
+    found: list[Any] = [record for _, record in snapshot.records(OWING, *under(agent))]
+    return [(int(record[0]), int(record[1])) for record in found]

@@ -299,7 +299,7 @@ class StreamRouter:
 
     def _expanded(self, text: str) -> str:
         text = self._carry + text
-        keep = len(text) - unfinished_unsent(text.rpartition(UNSENT)[2])
+        keep = len(text) - unfinished_unsent(text)
         self._carry = text[keep:]
         return substitute(text[:keep], self._retained)
 
