@@ -61,6 +61,8 @@ class Channel(StoredActor):
         self.task: Task | None = None
         self.timer: Timer | None = None
         self.outcomes = 0
+        self.nudged = False
+        self.retry_in: float | None = None
 
     # --- life
 
@@ -253,9 +255,10 @@ class Channel(StoredActor):
             return
         self.state = "idle"
         self._prune()
+        nudged, self.nudged = self.nudged, False
         if self.retry_in is not None:
             self._queue_all_behind()
-            self._wait(self.retry_in)
+            self._wait(0.0 if nudged else self.retry_in)
         else:
             self._advance()
 
@@ -272,7 +275,10 @@ class Channel(StoredActor):
     @handles(TryAgain)
     def try_again(self, mail: TryAgain) -> None:
         """The backoff is over, or the server is connected: try the head."""
-        if self.state in ("idle", "waiting"):
+        if self.state not in ("idle", "waiting"):
+            # An attempt is out, perhaps from before the server was back: its failure is no reason to wait.
+            self.nudged = self.nudged or bool(mail.why)
+        else:
             if self.timer is not None:
                 self.timer.cancel()
                 self.timer = None
