@@ -2,12 +2,13 @@
 
 A value, made afresh at each fresh turn in every mode and carried on by a resumed one (prose 7.1). Admission
 gives back the next one; nothing here looks at text. `retained` is the agent's, carried along because
-admission, in order, both reads and replaces it.
+admission, in order, both reads and replaces it. All three can be stored with the turn.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from ..codec import record
 from ..places import Place
 from ..registry import ProseMode
 
@@ -15,13 +16,16 @@ HeldBy: TypeAlias = Literal["private", "failed"]
 RetainedState: TypeAlias = Literal["open", "in-flight", "unconfirmed"]
 
 
-class Link(NamedTuple):
+@record("speech-link")
+@dataclass(frozen=True, slots=True, order=True)
+class Link:
     """A piece's place in its turn's speech chain: the round, and the envelope's ordinal in it, from 0."""
 
     round: int
     ordinal: int
 
 
+@record("retained")
 @dataclass(frozen=True, slots=True)
 class Retained:
     """What `{{unsent}}` stands for: the newest bounce while it is open (prose 9).
@@ -34,6 +38,7 @@ class Retained:
     state: RetainedState = "open"
 
 
+@record("routing")
 @dataclass(frozen=True, slots=True)
 class Routing:
     """The state of one turn.

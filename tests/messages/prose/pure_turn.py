@@ -194,7 +194,7 @@ class PureTurn:
                     self._publish(released_)
                 else:
                     self._keep(released_)
-                    self._text.withdraw(*decision.link)
+                    self._text.withdraw(decision.link.round, decision.link.ordinal)
         self._chain.clear()
 
     def _publish(self, post: Post) -> None:
@@ -205,7 +205,7 @@ class PureTurn:
         self.routing = after.routing
         self.markers += after.marker
         if outcome in ("failed", "unknown"):
-            self._text.withdraw(*post.link)
+            self._text.withdraw(post.link.round, post.link.ordinal)
         if after.resets_streak:
             self._events.append(StreakEvent(post.link, bounced=False))
         if after.settled is not None and after.settled[1] == "delivered":

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from manyminds.messages.codec import decode, encode
 from manyminds.messages.prose import (
     Admission,
     Bounce,
@@ -464,6 +465,20 @@ def test_where_a_stream_begins() -> None:
     assert (HYBRID.unprefixed_to, replace(HYBRID, target=A).unprefixed_to) == (HOME, A)
     assert replace(HYBRID, held="private").unprefixed_to is None
     assert (LOCUS.unprefixed_to, DISABLED.unprefixed_to) == (HOME, None)
+
+
+def test_the_state_can_be_stored() -> None:
+    """A turn that is resumed after a restart goes on from the state it had [prose 7.1]."""
+    result = admitted(replace(HYBRID, retained=OLD), ">>>#a x", ">>>skip_reply y", "z")
+    assert decode(encode(result.routing)) == result.routing
+    assert decode(encode(EXPLICIT)) == EXPLICIT
+
+
+@pytest.mark.parametrize(("state", "text"), [("open", "old words"), ("in-flight", None), ("unconfirmed", None)])
+def test_what_a_stream_substitutes(state: str, text: str | None) -> None:
+    """The retained words only while they may be sent [prose 6.4, 9]."""
+    assert replace(EXPLICIT, retained=replace(OLD, state=state)).retained_text == text  # type: ignore[arg-type]
+    assert EXPLICIT.retained_text is None
 
 
 def test_repin() -> None:
