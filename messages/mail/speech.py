@@ -1,0 +1,146 @@
+"""To the Gateway and to a Channel: posts on their way, attempts, outcomes, and what is decided of a channel."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..address import ReplyTo
+from ..places import ChannelRef
+from ..posts import Outcome
+from ..registry import ChannelRecord, Desired
+from .addresses import TO_GATEWAY, Letters, Ops
+from .agent import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A post that was admitted; its parts are in the outbox. Numbered within its turn."""
+
+    agent: str
+    turn: int
+    number: int
+    at: ChannelRef
+
+
+@dataclass(frozen=True, slots=True)
+class PostEnded:
+    """A post has an outcome, or waits for its channel as `queued`, which releases its chain too."""
+
+    agent: str
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Rerelease:
+    """A channel's actor was built anew: tell it again which of its posts have been let go."""
+
+    at: ChannelRef
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseAgain:
+    """A channel could not take a post: let it go again."""
+
+    post: "PostNow"
+
+
+@dataclass(frozen=True, slots=True)
+class PostNow:
+    """It is this post's turn."""
+
+    agent: str
+    turn: int
+    number: int
+    reply: ReplyTo | None = TO_GATEWAY
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStored:
+    """The attempt is on disk: the post may leave (or was refused: `error`)."""
+
+    attempt: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """What the publisher answered; `late`: after its deadline, when the outbox has an outcome already."""
+
+    attempt: int
+    outcome: Outcome
+    post: PostNow
+    part: int
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptDeadline:
+    """The time of an asynchronous attempt is over."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeStored:
+    """An outcome is on disk."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAgain:
+    """A unit that the store refused is to be written again."""
+
+    ops: Ops
+    letters: Letters
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """The backoff of the channel's head is over, or its server is connected again."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Set the channel's desired state; answered by Decided."""
+
+    desired: Desired
+    source: str
+    reply: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Answer to Decide: the record as it is now and, if the surface refused, why."""
+
+    record: ChannelRecord | None
+    error: str = ""
+    key: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceAnswered:
+    """What an open, close or typing callback of the surface answered."""
+
+    what: str
+    serial: int
+    error: str = ""
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypingAgain:
+    """The typing indicator wants to be refreshed."""
+
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """An agent began (`on`) or ended to write here."""
+
+    agent: str
+    thread: str | None
+    on: bool
