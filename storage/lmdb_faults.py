@@ -37,7 +37,7 @@ def refuse_cut(env: lmdb.Environment, folder: Path) -> None:
 
 def named(exc: lmdb.Error, folder: Path) -> StoreError:
     """LMDB's error under a name of ours."""
-    if isinstance(exc, lmdb.DiskError) or _says(exc, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or _cut(exc, folder):
+    if _says(exc, errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or _cut(exc, folder):
         return MapFull(f"the disk of {folder} is full; nothing of the unit was written: make room and go on")
     if isinstance(exc, lmdb.ReadonlyError) or _says(exc, errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreReadOnly(f"{folder} cannot be written ({exc}); give this user the right to write there")

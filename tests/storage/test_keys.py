@@ -1,5 +1,6 @@
 """Keys: order, length, and that different parts never make the same key."""
 
+import hashlib
 import struct
 
 import pytest
@@ -20,13 +21,24 @@ PARTS = st.lists(st.one_of(NAMES, NUMBERS), max_size=5).map(tuple)
 @settings(deadline=None)
 @given(PARTS, PARTS)
 @example(("a", "b"), ("a\x00b",))
+@example(("a\x00b", "c"), ("a", "b\x00c"))
+@example(("\x00",), ("\x01\x01",))
+@example(("\x00",), ("\x01",))
 @example(("", "a"), ("a", ""))
+@example(("\ud800",), ("?",))
+@example(("\ud800",), ("\ud801",))
 @example(("x" * 500,), ("x" * 501,))
 def test_different_parts_make_different_keys(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> None:
     """[design, Keys] names that are empty, very long, with NUL or surrogates never collide, alone or composed."""
-    shapes = [[type(part) for part in parts] for parts in (one, other)]
-    if shapes[0] == shapes[1]:
+    if all(type(a) is type(b) for a, b in zip(one, other, strict=False)):
         assert (key(*one) == key(*other)) == (one == other)
+
+
+def test_long_names_are_hashed() -> None:
+    """[design, Keys] a hash is marked by a byte that begins no UTF-8, so it is never taken for a name."""
+    assert key("x" * 95) == b"x" * 95 + b"\x00"
+    assert key("x" * 96) == b"\xff" + hashlib.sha256(b"x" * 96).digest()
+    assert len(key("\x00" * 60)) == 33
 
 
 @settings(deadline=None)
