@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
-from ..messages.blocks import Text
 from ..messages.mail import (
     Admit,
     Admitted,
@@ -27,9 +26,7 @@ from ..messages.mail import (
     Decided,
     EndTurn,
     Finish,
-    Hello,
     NothingToDo,
-    Offer,
     Receipt,
     Refused,
     ResultStored,
@@ -49,28 +46,28 @@ from ..messages.mail import (
     WakeHint,
     provider_address,
 )
-from ..messages.notices import notice_row
-from ..messages.receipts import Posted, marker, owes_notice
 from ..messages.request import ErrorRecord
 from ..messages.turns import Turn
-from ..storage import outbox, owing, registry, turns
+from ..storage import registry, turns
 from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
-from .dispatcher import StoredActor, handles
-from .posted import post_state
+from .dispatcher import handles
+from .late_outcomes import late_notice, owed
+from .room_member import RoomMember
 from .spec import AgentSpec
 from .system import System
+from .turn_end import TurnEnd
 from .turn_run import RESEND, TurnRun
 
 _log = logging.getLogger(__name__)
 MOST_CUTS = 3
 
 
-class Agent(StoredActor):
+class Agent(RoomMember):
     """The actor of one agent."""
 
     def __init__(self, system: System, address: Address, spec: AgentSpec, surfaces: Surfaces) -> None:
-        super().__init__(system, address)
+        super().__init__(system, address, spec.room)
         self.spec = spec
         self.desk = Desk(system, address, spec, surfaces, all_tools(spec.tools))
         self.run: TurnRun | None = None
@@ -82,7 +79,7 @@ class Agent(StoredActor):
 
     # --- life
 
-    def loaded(self) -> None:
+    def greeted(self, pending: bool) -> None:
         """Resume the turn that the store holds, tell what is owed, and ask for wakes."""
         self.token, self.again = "", False
         self.incarnation = self.address.incarnation
@@ -91,17 +88,13 @@ class Agent(StoredActor):
             record = registry.agent(snap, self.spec.name)
             if record is not None:
                 self.incarnation = record.incarnation
-            owed = [
-                receipt for agent_turn, number in owing.all_of(snap, self.spec.name)
-                if turn is None or agent_turn != turn.number
-                if (receipt := post_state(list(outbox.of_post(snap, self.spec.name, agent_turn, number)))) is not None
-            ]
-        for receipt in owed:
+            late = owed(snap, self.spec.name, turn)
+        for receipt in late:
             self._tell_late(receipt)
         if turn is not None:
             self._resume(turn)
-        else:
-            self.desk.to_room(Hello(self.spec.name))
+        elif pending:
+            self._take_token()
 
     def busy(self) -> bool:
         """A turn that runs, a token that is held and a stop are known only here."""
@@ -289,6 +282,8 @@ class Agent(StoredActor):
         if run := self._mine(mail.turn.number):
             run.turn = mail.turn
             run.end.closed(mail)
+        elif mail.final:
+            TurnEnd(self.desk).closed(mail)  # its own object was rebuilt meanwhile: it is said all the same
 
     @handles(ChainDeadline)
     def chain_deadline(self, mail: ChainDeadline) -> None:
@@ -333,20 +328,9 @@ class Agent(StoredActor):
 
     def _tell_late(self, mail: Receipt) -> None:
         """An outcome that the turn's receipt could not tell: a notice through the inbox, once (design)."""
-        if not owes_notice(mail.state):
-            return
-        with self.system.store.snapshot() as snap:
-            if not owing.is_owed(snap, self.spec.name, mail.turn, mail.number):
-                return
-            known = registry.channel(snap, mail.at)
-            parts = list(outbox.of_post(snap, self.spec.name, mail.turn, mail.number))
-        posted = Posted(mail.at, sum(len(part.text) for part in parts))
-        notice = marker(posted, mail, known.label if known else "")
-        row_id = f"{self.spec.name}/{mail.turn}/late{mail.number}"
-        row = notice_row(row_id, notice, self.system.clock.now(), self.spec.name)
-        size = sum(len(b.text) for b in row.content if isinstance(b, Text))
-        owed = (self.spec.name, mail.turn, mail.number)
-        self.desk.to_room(Offer(row, size, ops=(owing.delete(*owed),), own=True, owed=owed))
+        offer = late_notice(self.system, self.spec.name, mail)
+        if offer is not None:
+            self.desk.to_room(offer)
 
     # --- from outside
 

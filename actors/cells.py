@@ -5,12 +5,14 @@ ended) gives its mail on through its house. One thread at a time runs a cell; it
 supervision or parking itself.
 """
 
+import logging
 from collections import deque
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.address import Address
 from .inbox import Inbox, Scheduler
 
+_log = logging.getLogger(__name__)
 OPEN, PARKED, ENDED = 0, 1, 2
 
 
@@ -46,6 +48,10 @@ class Housed(Protocol):
 
     def parking(self) -> None:
         """It is about to be parked."""
+        ...
+
+    def replaced(self) -> None:
+        """Another object takes over."""
         ...
 
     def ended(self) -> None:
@@ -171,6 +177,16 @@ class Cell(Inbox):
 
     def lose(self, mail: Any, error: BaseException) -> float:
         """The actor raised: let it go. Seconds until it may be built anew."""
-        self.actor = None
+        self.let_go()
         self.failures += 1
         return self.house.failed(self, mail, error)
+
+    def let_go(self) -> None:
+        """Drop the actor; its mail stays for the next one."""
+        actor, self.actor = self.actor, None
+        if actor is None:
+            return
+        try:
+            actor.replaced()
+        except Exception:
+            _log.exception("%s raised in replaced()", self.address)

@@ -74,6 +74,9 @@ class Actor(PooledActor):
     def parking(self) -> None:
         """About to be parked; no mail follows."""
 
+    def replaced(self) -> None:
+        """It raised and another object takes over: stop what it started; its mail stays."""
+
     def ended(self) -> None:
         """Its address has ended for good; no mail follows."""
 

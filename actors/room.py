@@ -19,11 +19,14 @@ from ..messages.errors import QueueFull
 from ..messages.locus import MODES_WITH_LOCUS, first_locus, repinned, said
 from ..messages.mail import (
     ENDINGS_THAT_SETTLE,
+    Answer,
+    AskState,
     Begin,
     Boundary,
     BoundaryDone,
     EndTurn,
     Finish,
+    Greeted,
     Hello,
     Letters,
     NothingToDo,
@@ -50,7 +53,7 @@ from .room_unit import RoomState, RoomUnit, without_cuts
 from .system import System
 
 _log = logging.getLogger(__name__)
-ALONE = (Begin, Boundary, EndTurn, Finish)
+ALONE = (Hello, Begin, Boundary, EndTurn, Finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Room(StoredActor):
         self.bounds = bounds
         self.alive: dict[str, Progress] = {}
         self.in_flight: set[int] = set()
+        self.refused = 0
         self.alone = False
         self.state: RoomState
 
@@ -119,6 +123,7 @@ class Room(StoredActor):
         """Take a row into the inbox, or say why not; its offerer hears when it is on disk."""
         if not mail.own and self._full(mail.size):
             error = QueueFull(self.state.room, len(self.state.waiting), self.state.bytes, self.bounds.retry_after)
+            self.refused += 1
             for to, answer in mail.told(error):
                 self.system.tell(to, answer)
             return
@@ -171,12 +176,22 @@ class Room(StoredActor):
             unit.drain(snap, budget=1_000_000)
         self._send(unit, ())
 
+    @handles(AskState)
+    def ask_state(self, mail: AskState) -> None:
+        """Say what waits, and how many messages a full inbox has refused since the room was built."""
+        state = self.state
+        counts = {
+            "waiting": len(state.waiting), "bytes": state.bytes, "wakes": len(state.pending), "refused": self.refused,
+        }
+        self.system.tell(mail.reply.address, Answer(counts, mail.reply.key))
+
     # --- turns
 
     @handles(Hello)
     def hello(self, mail: Hello) -> None:
-        """Tell an agent that has just come to life whether wakes wait for it."""
-        self._hint(self.state.pending_of(mail.agent))
+        """An agent has come to life: what its predecessor asked for is in the store by now."""
+        pending = bool(self.state.pending_of(mail.agent))
+        self.system.tell(mail.reply.address, Greeted(pending, mail.reply.key))
 
     @handles(Begin)
     def begin(self, mail: Begin) -> None:

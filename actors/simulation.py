@@ -281,7 +281,7 @@ class Simulation(Delivery):
         what = "start" if mail is None else type(mail).__name__
         if isinstance(inbox, Cell) and inbox.actor is not None and self.faults.draw("killed"):
             self.trace_log.append(f"kill {inbox.address}")
-            inbox.actor = None
+            inbox.let_go()
             self._ready.append(inbox)
             return
         name = str(inbox.address) if isinstance(inbox, Cell) else type(inbox).__name__

@@ -43,7 +43,7 @@ class TurnEnd:
         self.finished = False
         self._deadline = chain_deadline
         self._timer: Timer | None = None
-        self._began = 0.0
+        self._began = desk.now()
 
     @property
     def streak(self) -> int:
@@ -108,6 +108,8 @@ class TurnEnd:
         if mail.final:
             self.finished = True
             return
+        if self.closing:
+            return  # it was resumed from the record, and waits already
         self.closing = True
         if mail.turn.ending == "cancelled":
             self._finish()
