@@ -19,7 +19,18 @@ from tenacity import RetryCallState, Retrying, wait_exponential
 from ..messages.address import Address, ReplyTo
 from ..messages.errors import InvalidSetting, NotRouted, QueueFull, RuntimeClosed
 from ..messages.incoming import Accepted, Incoming, check_incoming
-from ..messages.mail import DIRECTORY, GATEWAY, STOPPER, AskState, Cancel, Receive, Received, StopAll, agent_address
+from ..messages.mail import (
+    DIRECTORY,
+    GATEWAY,
+    STOPPER,
+    AskState,
+    Cancel,
+    Receive,
+    Received,
+    StopAll,
+    agent_address,
+    room_address,
+)
 from ..messages.places import ChannelRef
 from ..messages.posts import LengthUnit
 from ..messages.routing import WakeOn
@@ -27,7 +38,7 @@ from ..messages.split import check_limit
 from ..storage import open_store, seen
 from ..storage.operator_log import OperatorLog
 from .desk import Surface, Surfaces
-from .house import House, Options, check_residents
+from .house import ROOM, House, Options, check_residents
 from .pool import Pool
 from .providers.provider import Provider
 from .room import InboxBounds
@@ -43,9 +54,14 @@ Folder: TypeAlias = str | PathLike[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a runtime is doing: each agent's state, what waits, and the counts of its system."""
+    """What a runtime is doing: each agent's state, what waits, and the counts of its system.
+
+    `inbox`: messages and bytes that wait, wakes that are pending, and messages that a full inbox refused. `posts`: how
+    many wait, by agent. `in_flight`: messages on their way to the disk.
+    """
 
     agents: dict[str, dict[str, Any]]
+    inbox: dict[str, int]
     posts: dict[str, int]
     in_flight: int
     dropped_traces: int
@@ -138,7 +154,7 @@ class Opened:
     def states_to_ask(self) -> dict[str, Address]:
         """Whose state makes up the health of the runtime."""
         return {
-            "directory": DIRECTORY, "gateway": GATEWAY,
+            "directory": DIRECTORY, "gateway": GATEWAY, "room": room_address(ROOM),
             **{f"agent:{name}": agent_address(name) for name in self.house.specs},
         }
 
@@ -147,7 +163,7 @@ class Opened:
         agents = {name: states[f"agent:{name}"] for name in self.house.specs}
         dropped = sum(subscription.dropped for subscription in self.subscriptions)
         in_flight = states["directory"]["in_flight"]
-        return Health(agents, states["gateway"], in_flight, dropped, self.system.statistics())
+        return Health(agents, states["room"], states["gateway"], in_flight, dropped, self.system.statistics())
 
     def close(self) -> None:
         """Close pool and store."""

@@ -101,6 +101,8 @@ def check_incoming(message: Incoming) -> Incoming:
         raise InvalidMessage(f"Incoming.kind must be one of {', '.join(get_args(ChannelKind))}")
     if message.at is not None and (not isinstance(message.at, (int, float)) or not math.isfinite(message.at)):
         raise InvalidMessage("Incoming.at must be Unix seconds (a finite number) or None for now")
+    if not isinstance(message.attachments, (tuple, list)):
+        raise InvalidMessage(f"Incoming.attachments must be a tuple of Image, not {type(message.attachments).__name__}")
     attachments = tuple(message.attachments)
     if any(not isinstance(a, Image) or not a.data for a in attachments):
         raise InvalidMessage("Incoming.attachments must hold Image blocks with data")
