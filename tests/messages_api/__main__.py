@@ -50,9 +50,15 @@ FAULTS: dict[str, Callable[[], Answer]] = {
 }
 
 
+ABOUT = (
+    "A local stand-in for the Anthropic Messages API. Prints its address and serves until a signal comes. Each line on "
+    "stdin releases the next slow reply."
+)
+
+
 def options(given: Sequence[str]) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.messages_api", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.messages_api", description=ABOUT)
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--models", type=Path, help="JSON list of model rows, added to the table or replacing rows")
     parser.add_argument(

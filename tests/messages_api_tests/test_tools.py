@@ -191,6 +191,14 @@ def test_what_is_on_offer_at_the_end() -> None:
     assert offered_texts(request) == ("be brief", "note")
 
 
+def test_a_tool_redefined_as_deferred_is_off_the_offer_until_it_is_added() -> None:
+    """[providers 1.1] the later definition counts, its deferral too."""
+    deferred = body(u(), s(add(tool(defer_loading=True))), tools=[tool()])
+    assert offered_tools(deferred) == ()
+    again = body(u(), s(add(tool(defer_loading=True))), a(), u(), s(add("look")), tools=[tool()])
+    assert offered_tools(again) == (tool(defer_loading=True),)
+
+
 ROLE = "role 'system' is not supported on this model"
 CHANGES = "tool_addition/tool_removal is not supported on this model"
 TAKES = {
