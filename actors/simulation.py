@@ -23,7 +23,7 @@ from .clock import VirtualClock
 from .delivery import Delivery
 from .faults import Faults, FaultSource, InjectedFault
 from .inbox import Inbox, Waiting, here
-from .system import Done, Statistics, Task
+from .system import Done, Mail, Statistics, Task
 from .timers import Alarm, Timers, fire
 from .virtual_loop import VirtualLoop
 from .waits import waiting
@@ -87,7 +87,7 @@ class Simulation(Delivery):
         self._jobs: list[_Job] = []
         self._tasks: dict[LoopTask, None] = {}
         self._loop = VirtualLoop(self.clock)
-        self._depth = 0
+        self._dying = False
         self._refuse_by_fault()
 
     # Running.
@@ -193,6 +193,11 @@ class Simulation(Delivery):
         return tuple(waiters)
 
     # What the system does.
+
+    def tell(self, to: Address, mail: Mail) -> None:
+        """As on threads; what coroutines say while a crash closes them is heard by nobody."""
+        if not self._dying:
+            super().tell(to, mail)
 
     def ready(self, inbox: Inbox, /) -> None:
         """Make a slice of the inbox one of the next steps."""
@@ -346,15 +351,15 @@ class Simulation(Delivery):
         self._close_coroutines(list(tasks))
 
     def _close_coroutines(self, tasks: list[LoopTask]) -> None:
-        builders, self._builders = self._builders, {}
+        # Closed first, so that their async generators are not finalised in it.
         self._loop.close()
+        self._dying = True
         for task in tasks:
             task.abandon()
-        # Their finally blocks may have spoken; a dead process says nothing.
-        for forgotten in (self._cells, self._replies, self._ready, self._jobs):
-            forgotten.clear()
+        self._dying = False
+        # Their finally blocks may have started something; a dead process does nothing.
+        self._jobs.clear()
         self._timers.clear()
-        self._builders = builders
 
     def _task_left(self, task: LoopTask) -> None:
         self._tasks.pop(task, None)

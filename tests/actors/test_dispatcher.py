@@ -217,6 +217,37 @@ class TestSupervision:
             assert sim.lives(ONE)
             assert sim.rebuilt == 30
 
+    def test_a_load_is_no_handled_mail(self) -> None:
+        """[dispatcher] An actor that loads well and then breaks on what it tells itself is ended all the same."""
+
+        class Looping(Stored):
+            def loaded(self) -> None:
+                self.system.tell(self.address, Break(ValueError()))
+
+        with simulation() as sim:
+            sim.register("counter", Looping)
+            sim.spawn(ONE)
+            sim.run(limit=1000)
+            assert len(sim.failures) == 11
+            assert not sim.lives(ONE)
+
+    def test_an_end_during_the_backoff_answers_at_once(self) -> None:
+        """[design, Supervision] Mail of an actor that is ended while it waits for its rebuild goes back now."""
+        with simulation() as sim:
+            got = with_box(sim)
+            sim.register("counter", Counter)
+            for _ in range(8):
+                sim.tell(ONE, Break(ValueError()))
+            waits = Count(1, ReplyTo(BOX))
+            sim.tell(ONE, waits)
+            sim.run(lambda: len(sim.failures) == 8)
+            sim.settle()
+            began = sim.clock.now()
+            sim.end(ONE)
+            sim.settle()
+            assert (got, sim.clock.now()) == ([Undelivered(ONE, waits)], began)
+            sim.run()
+
     def test_one_that_always_fails_is_ended_and_the_operator_told(self, caplog: pytest.LogCaptureFixture) -> None:
         """[S12] The restart count is capped; then the actor is ended, with an operator line, and nobody waits."""
 
@@ -293,6 +324,26 @@ class TestStoredActor:
                 sim.tell(ONE, mail)
             sim.run()
             assert kind.log == ["loaded", 1, "again", "loaded", 2, 3]
+
+    def test_only_the_latest_reload_counts(self) -> None:
+        """[dispatcher] Two reloads at once: loaded once, after what was sent before the second."""
+        kind = fresh_stored()
+
+        class Twice(kind):  # type: ignore[valid-type, misc]
+            @handles(Break)
+            def fail(self, mail: Break) -> None:
+                self.reload()
+                self.system.commit([("settings", b"k", b"v")])
+                self.reload()
+
+        for seed in range(10):
+            kind.log.clear()
+            with simulation(seed) as sim:
+                sim.register("counter", Twice)
+                sim.tell(ONE, Break(ValueError()))
+                sim.tell(ONE, Count(1))
+                sim.run()
+                assert kind.log == ["loaded", "loaded", 1]
 
     def test_ending_while_loading_answers_the_stash(self) -> None:
         """[design, Supervision] What an ended actor's inbox or stash still held is answered."""

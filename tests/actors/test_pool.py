@@ -285,12 +285,17 @@ class TestJobs:
         assert (type(first.error), str(first.error)) == (TimeoutError, "'hangs' did not return within 0.05 s")
         assert second == Result("next", None)
         assert pool.statistics().given_up == 1
+        pool.job("tool", hang.wait, BOX, Result, name="hangs", deadline=0.05)
+        box.wait(3)
+        # The one thread is given up again, with nothing waiting for it; the next call gets one all the same.
+        pool.job("tool", lambda: "after", BOX, Result, name="good")
+        assert box.wait(4)[3] == Result("after", None)
         hang.set()
         ends = time.monotonic() + 20
         while pool.statistics().given_up and time.monotonic() < ends:
             threading.Event().wait(0.005)
         assert pool.statistics().given_up == 0
-        assert len(box.mails) == 2
+        assert len(box.mails) == 4
 
     def test_a_job_that_never_got_a_thread_says_so(self, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
         """[dispatcher] JobNotStarted is a TimeoutError: nothing of it happened, which a publisher must know."""

@@ -1,6 +1,7 @@
 """The simulation itself: steps, clock, loop, faults, crash, and the same run for the same seed."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -282,6 +283,9 @@ class TestAsk:
             assert seen == [("asking:b", "asking:a", "asking:b")]
             assert sim.clock.now() == began
             assert sim.failures == []
+            sim.run()
+            # What would have closed the cycle was never told.
+            assert sim.trace_log.count("asking:a Count") == 1
 
     def test_a_hosts_own_actors_run_in_steps_too(self) -> None:
         """[design, Simulation] A host's pykka actor, and one it starts, run here; their cycle raises too."""
@@ -355,6 +359,8 @@ class TestCrash:
             finally:
                 ran.append("finally")
                 sim.tell(BOX, "from the dead")
+                sim.after(1.0, BOX, "a ghost")
+                sim.job("tool", lambda: ran.append("ghost"), BOX, Result, name="ghost")
 
         with simulation() as sim:
             got = with_box(sim)
@@ -381,6 +387,30 @@ class TestCrash:
             sim.tell(BOX, "alive")
             sim.run()
             assert (got, kind.log) == (["alive"], ["loaded", 2])
+
+
+    def test_a_crash_leaves_async_generators_alone(self, caplog: pytest.LogCaptureFixture) -> None:
+        """[design, Simulation] A stream that a crash cut leaves no task, no warning and no line in the log."""
+
+        async def stream() -> AsyncIterator[int]:
+            try:
+                while True:
+                    await asyncio.sleep(1)
+                    yield 1
+            finally:
+                await asyncio.sleep(1)
+
+        async def reads() -> None:
+            async for _ in stream():
+                pass
+
+        with simulation() as sim:
+            sim.task(reads, BOX, Result, name="reads")
+            sim.advance(2.5)
+            sim.crash()
+            gc.collect()
+            sim.run()
+        assert caplog.records == []
 
 
 BUSY_RUN = """
