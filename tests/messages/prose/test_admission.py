@@ -148,6 +148,14 @@ def test_explicit_target_alone() -> None:
     assert result.routing.target == B
 
 
+@pytest.mark.parametrize(("routing", "arrow"), [(EXPLICIT, ">>"), (HYBRID, ">>>")])
+def test_blank_bodies(routing: Routing, arrow: str) -> None:
+    """A body of whitespace alone sends nothing, and keeps nothing when it bounces [prose 5.3]."""
+    first, second, third = decided(routing, f"{arrow}#a\u00a0\n{arrow}#attic \v\n{arrow}#b x")
+    assert (first, second) == (Empty(link(0)), Bounce(link(1), "unresolved", "\v", detail=NEAR))
+    assert isinstance(third, Post)
+
+
 def test_explicit_unprefixed() -> None:
     """To the destination where there is one, whole; else it bounces, whole [prose 5.3]."""
     assert decided(replace(EXPLICIT, target=A), "x\n>> y") == [Post(link(0), A, "x\n>> y", "x\n>> y", False)]

@@ -283,6 +283,17 @@ def test_reset_of_an_attempt() -> None:
     assert routed(made, "anew") == {A: "anew"}
 
 
+def test_after_a_reset_the_target_stays() -> None:
+    """Until it is set, text goes where it went, and is counted anew [prose 6.1, 6.5]."""
+    made = router(target=A)
+    made.feed("gone")
+    made.reset_round()
+    made.feed("x")
+    assert [(p.ordinal, p.text) for p in made.round_pieces()] == [(0, "x")]
+    made.reset()
+    assert routed(made, ">>#b y") == {B: "y"}
+
+
 def test_tokens_are_asked_once_a_round() -> None:
     """Each completed token asks once, by its envelope's ordinal [prose 13, gap 4]."""
     asked: list[tuple[int, str]] = []
