@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
@@ -99,7 +100,9 @@ def settings(port: int, *channels: str, **more: Any) -> IrcSettings:
 
 @contextlib.asynccontextmanager
 async def hosting(given: IrcSettings, *residents: str, ready: bool = True) -> AsyncGenerator[Running]:
-    """A host for the length of a `with`."""
+    """A host for the length of a `with`; nothing may go wrong in a task that nobody waits for."""
+    wrong: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
     recorder, events, changed = Recorder(), list[IrcEvent](), asyncio.Event()
 
     def told(event: IrcEvent) -> None:
@@ -117,3 +120,5 @@ async def hosting(given: IrcSettings, *residents: str, ready: bool = True) -> As
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+    gc.collect()  # a task that raised is told of when it goes
+    assert wrong == []

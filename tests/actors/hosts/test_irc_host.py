@@ -1,6 +1,11 @@
 """The IRC host on a real ngircd, with a person who is a client of its own."""
 
 import asyncio
+import contextlib
+import ssl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tenacity import wait_fixed
@@ -236,8 +241,10 @@ def test_lines_wait_while_the_inbox_is_full(ircd: Ngircd, start: Start) -> None:
     asyncio.run(run())
 
 
-async def _silent_after(words: bytes, port: int) -> asyncio.Server:
-    """A proxy before the server that lets nothing through any more once the client has sent `words`."""
+async def relay(
+    port: int, take: Callable[[bytes], bytes | None], context: ssl.SSLContext | None = None
+) -> asyncio.Server:
+    """A proxy before the server. `take` sees each line of the client: None mutes the wire, b"" cuts it."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
@@ -247,28 +254,36 @@ async def _silent_after(words: bytes, port: int) -> asyncio.Server:
                 writer.write(data)
 
         task = asyncio.get_running_loop().create_task(down())
-        while data := await reader.readline():
-            if words in data:
-                task.cancel()
-                break
-            up_writer.write(data)
-        if words == b"cut":
-            writer.transport.abort()
-        await reader.read()
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.readline():
+                line = take(data)
+                if not line:
+                    task.cancel()
+                    if line is not None:
+                        writer.transport.abort()
+                    break
+                up_writer.write(line)
+            await reader.read()
+        task.cancel()
         for end in (writer, up_writer):
             end.close()
 
-    return await asyncio.start_server(serve, "127.0.0.1", 0)
+    return await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
 
 
 @pytest.mark.parametrize(("words", "confirm"), [("cut", 20.0), ("mute", 0.2)])
 def test_an_unconfirmed_post_is_unknown(ircd: Ngircd, words: str, confirm: float) -> None:
     """[agents 10, invariant 10] The connection breaks, or no PONG comes in time: it may have arrived."""
 
+    def take(line: bytes) -> bytes | None:
+        if words.encode() not in line:
+            return line
+        return b"" if words == "cut" else None
+
     async def run() -> None:
-        proxy = await _silent_after(words.encode(), ircd.port)
+        proxy = await relay(ircd.port, take)
         port = proxy.sockets[0].getsockname()[1]
-        async with hosting(settings(port, "#a", confirm=confirm), "ada") as on:
+        async with hosting(settings(port, "#a", confirm=confirm, farewell=0.1), "ada") as on:
             assert isinstance(await on.post("ada", "#a", "fine"), Delivered)
             outcome = await on.post("ada", "#a", f"{words} here")
             assert isinstance(outcome, Unknown)
@@ -302,6 +317,29 @@ def test_a_password_opens_the_server(tmp_path_factory: pytest.TempPathFactory) -
 
     with running(tmp_path_factory.mktemp("ircd"), "letmein") as server:
         asyncio.run(run(server.port))
+
+
+def test_tls_checks_the_certificate(tmp_path: Path, ircd: Ngircd) -> None:
+    """With TLS a certificate that nobody vouches for is refused, and taken only where the check is turned off."""
+    pem = tmp_path / "server.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-keyout", str(pem), "-out", str(tmp_path / "cert.pem")], check=True, capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", pem)
+
+    async def run() -> None:
+        proxy = await relay(ircd.port, lambda line: line, context)
+        port = proxy.sockets[0].getsockname()[1]
+        async with hosting(settings(port, "#a", tls=True, tls_verify=False), "ada") as on:
+            assert isinstance(await on.post("ada", "#a", "behind the curtain"), Delivered)
+        async with hosting(settings(port, "#a", tls=True), "ada", ready=False) as on:
+            assert "certificate verify failed" in (await on.event(lambda e: e.kind == "down")).text
+        proxy.close()
+        await proxy.wait_closed()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(
