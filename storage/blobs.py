@@ -58,7 +58,7 @@ def lift(row: Row) -> tuple[Row, Ops]:
         if isinstance(block, Image) and len(block.data) > IMAGE_BYTES:
             name, ops[name] = put(block.data)
             return Image(block.media_type, b"", name)
-        if isinstance(block, Text) and not isinstance(block, TextBlob) and _is_long(block.text):
+        if isinstance(block, Text) and _is_long(block.text):
             name, ops[name] = put(block.text)
             return TextBlob(block.text[:BEGINNING], name)
         return block
