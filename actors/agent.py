@@ -35,6 +35,7 @@ from ..messages.mail import (
     RoundRefused,
     RoundStored,
     SendAgain,
+    StaleLook,
     StopCut,
     StopTurns,
     StreamLost,
@@ -54,6 +55,7 @@ from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .late_outcomes import late_notice, owed
 from .room_member import RoomMember
+from .stale import StaleWatch, busy_as
 from .spec import AgentSpec
 from .system import System
 from .turn_end import TurnEnd
@@ -76,6 +78,7 @@ class Agent(RoomMember):
         self.admission = 0
         self.refusals = 0
         self.stopping: StopTurns | None = None
+        self.stale = StaleWatch(system, address, lambda: busy_as(self.run.phase if self.run is not None else ""))
 
     # --- life
 
@@ -102,6 +105,7 @@ class Agent(RoomMember):
 
     def replaced(self) -> None:
         """Another object takes over: stop what this one started."""
+        self.stale.over()
         if self.run is not None:
             self.run.abandon()
 
@@ -144,11 +148,18 @@ class Agent(RoomMember):
             return
         if self.token:
             self.again = True
+            self.stale.waits()
             return
         self._take_token()
 
+    @handles(StaleLook)
+    def stale_look(self, mail: StaleLook) -> None:
+        """Wakes have waited for long."""
+        self.stale.look()
+
     def _take_token(self) -> None:
         self.token, self.again = "admission", False
+        self.stale.over()
         self.admission = self.system.stream_id()
         self.system.tell(provider_address(self.spec.provider.name), Admit(self.address, self.admission))
 
@@ -345,6 +356,7 @@ class Agent(RoomMember):
     def stop_turns(self, mail: StopTurns) -> None:
         """Begin nothing more; cut the turn where the deadline has come, keeping its record."""
         self.stopping = mail
+        self.stale.over()
         if self.run is None:
             if self.token in ("", "admission"):
                 self._answer_stop()

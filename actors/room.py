@@ -46,7 +46,7 @@ from ..messages.places import Place
 from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
-from ..storage import Op, branches, inbox, log, owing, registry, turns, wakes
+from ..storage import Op, Snapshot, branches, inbox, log, owing, registry, turns, wakes
 from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .room_unit import RoomState, RoomUnit, without_cuts
@@ -204,7 +204,7 @@ class Room(StoredActor):
             return
         unit = RoomUnit(self.state)
         with self.system.store.snapshot() as snap:
-            unit.drain(snap, mail.budget, at_least=min(w.first for w in batch))
+            unit.drain(snap, mail.budget, min(w.first for w in batch), self._live_voices(snap))
             number = turns.last_turn(snap, mail.agent) + 1
             announced = registry.setting(snap, f"locus:{mail.agent}")
         parts = [split(w, unit.moved) for w in batch]
@@ -257,7 +257,7 @@ class Room(StoredActor):
         unit = RoomUnit(self.state)
         unit.append(mail.rows)
         with self.system.store.snapshot() as snap:
-            unit.drain(snap, mail.budget)
+            unit.drain(snap, mail.budget, voices=self._live_voices(snap))
             stored = log.between(snap, turn.branch, turn.watermark, self.state.end)
         others = [p for p in stored if not _of_turn(p.row, turn)]
         unit.ops.extend(_results_gone(turn))
@@ -270,6 +270,10 @@ class Room(StoredActor):
         unit.ops += [turns.put(after), *mail.ops]
         progress.rounds = after.rounds
         self._send(unit, ((agent_address(turn.agent), BoundaryDone(after, tuple(heard))),), mail, turn.agent)
+
+    def _live_voices(self, snap: Snapshot, ended: str = "") -> frozenset[str]:
+        alive = [registry.agent(snap, name) for name in self.alive if name != ended]
+        return frozenset(voice for a in alive if a is not None for voice in (a.name, *a.self_participants))
 
     def _after_boundary(self, mail: Boundary, heard: list[Placed], unit: RoomUnit) -> Turn:
         turn = mail.turn
@@ -328,7 +332,7 @@ class Room(StoredActor):
         unit.append(mail.rows)
         unit.ops += [*mail.ops, turns.delete(turn.room, turn.agent)]
         with self.system.store.snapshot() as snap:
-            unit.drain(snap, budget=1_000_000)
+            unit.drain(snap, budget=1_000_000, voices=self._live_voices(snap, ended=turn.agent))
         self._send(unit, self._turn_over(turn, unit), mail, turn.agent)
 
     def _turn_over(self, turn: Turn, unit: RoomUnit) -> Letters:

@@ -64,16 +64,21 @@ class RoomUnit:
         self.rows.extend(placed)
         return placed
 
-    def drain(self, snapshot: Snapshot, budget: int, at_least: int = 0) -> list[Placed]:
+    def drain(
+        self, snapshot: Snapshot, budget: int, at_least: int = 0, voices: frozenset[str] = frozenset()
+    ) -> list[Placed]:
         """Move a prefix of the inbox into the log, at most 500 rows or `budget` tokens.
 
-        The bounds give way up to inbox number `at_least`, so that a turn never begins without its message.
+        A row in one of `voices`, those of the agents whose turns go on, waits for the end of their turns, and all
+        behind it (agents.md 4.4). Both give way up to inbox number `at_least`, so that a turn never begins without its
+        message.
         """
         out: list[Placed] = []
         spent = 0
         for entry in inbox.waiting(snapshot, self.state.room, after=self.moved):
             spent += row_price(entry.row, frozenset())
-            if out and entry.number > at_least and (len(out) >= ROWS_A_DRAIN or spent > budget):
+            full = bool(out) and (len(out) >= ROWS_A_DRAIN or spent > budget)
+            if entry.number > at_least and (full or entry.row.participant in voices):
                 break
             out.extend(self.append([entry.row]))
             self.ops.append(inbox.remove(self.state.room, entry.number))

@@ -32,6 +32,7 @@ from .agent import Retry as Retry
 from .agent import RoundRefused as RoundRefused
 from .agent import RoundStored as RoundStored
 from .agent import SendAgain as SendAgain
+from .agent import StaleLook as StaleLook
 from .agent import StopCut as StopCut
 from .agent import StopTurns as StopTurns
 from .agent import StreamLost as StreamLost

@@ -30,6 +30,11 @@ class WakeHint:
 
 
 @dataclass(frozen=True, slots=True)
+class StaleLook:
+    """Wakes may have waited for too long."""
+
+
+@dataclass(frozen=True, slots=True)
 class NothingToDo:
     """No wake of the agent can be taken now."""
 
