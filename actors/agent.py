@@ -55,8 +55,8 @@ from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .late_outcomes import late_notice, owed
 from .room_member import RoomMember
-from .stale import StaleWatch, busy_as
 from .spec import AgentSpec
+from .stale import StaleWatch, busy_as
 from .system import System
 from .turn_end import TurnEnd
 from .turn_run import RESEND, TurnRun
@@ -78,7 +78,7 @@ class Agent(RoomMember):
         self.admission = 0
         self.refusals = 0
         self.stopping: StopTurns | None = None
-        self.stale = StaleWatch(system, address, lambda: busy_as(self.run.phase if self.run is not None else ""))
+        self.stale = StaleWatch(system, address, spec.room, self._busy_as)
 
     # --- life
 
@@ -218,6 +218,9 @@ class Agent(RoomMember):
         self.run = None
         self.again = self.again or mail.pending
         self._free()
+
+    def _busy_as(self) -> str:
+        return busy_as(self.run.phase if self.run is not None else "")
 
     def _free(self) -> None:
         self.token = ""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from ..messages.address import Address
 from ..messages.mail import StaleLook
+from ..storage import wakes
 from .system import System, Timer
 
 _log = logging.getLogger(__name__)
@@ -19,16 +20,17 @@ BUSY = {"streaming": "streaming", "tools": "waiting_for_tools"}
 class StaleWatch:
     """The watch over one agent's waiting wakes. `busy`: how the agent is busy, asked when it is said."""
 
-    def __init__(self, system: System, address: Address, busy: Callable[[], str]) -> None:
+    def __init__(self, system: System, address: Address, room: str, busy: Callable[[], str]) -> None:
         self._system = system
         self._address = address
+        self._room = room
         self._busy = busy
         self._since = 0.0
         self._quiet_until = 0.0
         self._timer: Timer | None = None
 
     def waits(self) -> None:
-        """A wake waits from now on, if none did."""
+        """A wake may wait from now on; whether one does is looked up when it is time."""
         if self._timer is None:
             self._since = self._system.clock.now()
             self._look_in(max(STALE_AFTER, self._quiet_until - self._since))
@@ -43,6 +45,10 @@ class StaleWatch:
         """The time is over: say so, and look again in a minute."""
         if self._timer is None:
             return
+        with self._system.store.snapshot() as snap:
+            if not wakes.pending(snap, self._room, self._address.name):
+                self._timer = None
+                return
         now = self._system.clock.now()
         age, status = now - self._since, self._busy()
         self._system.trace("inference:request_stale", agentName=self._address.name, status=status, age=age)
