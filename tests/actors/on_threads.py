@@ -90,7 +90,7 @@ def texts_in(folder: Path) -> list[str]:
         store.close()
 
 
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
+def at_once(*calls: Callable[[], Any], timeout: float = LONG) -> list[Any]:
     """What the calls returned or raised, each made by a thread of its own, all let go together."""
     gate = threading.Barrier(len(calls))
     results: list[Any] = [None] * len(calls)
@@ -106,6 +106,6 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(LONG)
+        thread.join(timeout)
         assert not thread.is_alive()
     return results
