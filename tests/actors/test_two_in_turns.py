@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from manyminds.actors.composer import Composer
 from manyminds.actors.house import ROOM
@@ -12,9 +13,11 @@ from manyminds.actors.providers.scripted import Answer, Scripted, call, think
 from manyminds.actors.spec import Resident
 from manyminds.messages.assembly import CONTINUE
 from manyminds.messages.blocks import Text
+from manyminds.messages.mail import Offer, room_address
 from manyminds.messages.request import Msg, Request
+from manyminds.messages.rows import Row
 from manyminds.storage import turns
-from tests.actors.simulated import SimulatedHouse, variations
+from tests.actors.simulated import SimulatedHouse, request_texts, variations
 
 NAMES = ("ada", "bob")
 ROUNDS = 60
@@ -145,3 +148,39 @@ def test_each_request_repeats_its_predecessor(seeds: list[int]) -> None:
                 assert house.pending() == []
                 together += overlapped(house)
     assert together > len(seeds), "the turns of the two hardly ever met; the test shows nothing"
+
+
+HIDDEN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("held", {"tuneOut": {"epochId": "e1"}}),
+    ("injected for bob", {"kind": "injection", "agent": "bob", "namespace": "notes"}),
+    ("for bob alone", {"system": True, "kind": "routing-notice", "for": "bob"}),
+)
+
+
+def test_a_boundary_hands_over_what_the_view_keeps(seeds: list[int]) -> None:
+    """[agents 2.7] [agents 2.2] A live round hears what the next compile shows: nothing held, nothing another's."""
+    for seed in seeds:
+        for settings in variations():
+            model = Scripted(otherwise="so")
+            model.then([call("look", place="sea", minutes=1.0)], agent="ada")
+            declared = [Resident(name, "m", tools=[look]) for name in NAMES]
+            with SimulatedHouse(seed, declared, model, **settings) as house:
+                house.insist(house.message("ada: look", to="ada"))
+                house.run(until=lambda: len(model.requests) == 1)  # noqa: B023
+                house.simulation.faults.off()
+                for number, (words, metadata) in enumerate(HIDDEN):
+                    row = Row(f"x{number}", "user", (Text(words),), metadata)
+                    house.simulation.tell(room_address(ROOM), Offer(row, 10))
+                house.insist(house.message("by the way", "#b"))
+                house.settle()
+                house.insist(house.message("ada: again", to="ada"))
+                house.settle()
+                live, fresh = (request_texts(request) for request in model.requests_of("ada")[-2:])
+                assert any("by the way" in text for text in live), (seed, settings)
+                assert fresh[: len(live)] == live, (seed, settings)
+                house.insist(house.message("bob: and you?", to="bob"))
+                house.settle()
+                by_bob = request_texts(model.requests_of("bob")[-1])
+                for words, _ in HIDDEN:
+                    assert not any(words in text for text in fresh), (seed, settings, words)
+                    assert any(words in text for text in by_bob) == ("bob" in words), (seed, settings, words)
