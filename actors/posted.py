@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from ..messages.mail import Receipt
 from ..messages.posts import OutboxEntry, PostState
+from ..messages.receipts import LOST
 
 _WORST: tuple[PostState, ...] = ("failed", "expired", "unknown", "queued")
 _DELIVERED: PostState = "delivered"
 
 
 def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
-    """The receipt of a post, or None while it has none: delivered only if every part was."""
+    """The receipt of a post, or None while it has none: delivered only if every part was, failed only if none can be."""
     if not parts:
         return None
     states: list[PostState] = [part.state for part in parts]
@@ -21,8 +22,12 @@ def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
         return None
     worst = _worst(states)
     first = parts[0]
-    reason = next((part.reason for part in parts if part.state == worst and part.reason), "")
+    reason = next((part.reason for part in parts if part.state in _WORST and part.reason), "")
     ids = tuple(part.message_id for part in parts if part.message_id)
+    if worst in LOST and any(part.may_have_left for part in parts):
+        # Failed means that nothing can have been posted (agents.md 10.7).
+        arrived = states.count(_DELIVERED)
+        worst, reason = "unknown", f"{arrived} of {len(parts)} parts arrived; {reason}" if arrived else reason
     return Receipt(first.turn, first.number, first.at, worst, reason, ids, first.call_id)
 
 

@@ -47,14 +47,15 @@ def begin_attempt(entry: OutboxEntry, now: float) -> OutboxEntry:
 def after_attempt(entry: OutboxEntry, outcome: Outcome, keeps_keys: bool, now: float) -> OutboxEntry:
     """The entry after an attempt's outcome. `now` in Unix seconds, for the expiry of own words."""
     state, reason, message_id = _read(outcome, keeps_keys)
-    if state == "queued" and now - entry.written_at >= EXPIRES:
-        state = "unknown" if entry.may_have_left else "expired"
-        reason = f"given up after {EXPIRES / 3600:g} hours: {reason}"
     word = "delivered" if state == "delivered" else "not-sent" if isinstance(outcome, NotSent) else "unknown"
     last = entry.attempts[-1:]
     closed = tuple(replace(a, outcome=word, reason=reason) for a in last if not a.outcome)
     kept = entry.attempts[: -len(closed)] if closed else entry.attempts
-    return replace(entry, state=state, reason=reason, message_id=message_id, attempts=(*kept, *closed))
+    after = replace(entry, state=state, reason=reason, message_id=message_id, attempts=(*kept, *closed))
+    if state == "queued" and now - entry.written_at >= EXPIRES:
+        reason = f"given up after {EXPIRES / 3600:g} hours: {reason}"
+        return replace(after, state="unknown" if after.may_have_left else "expired", reason=reason)
+    return after
 
 
 def _read(outcome: Outcome, keeps_keys: bool) -> tuple[PostState, str, str]:

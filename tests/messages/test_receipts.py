@@ -1,0 +1,104 @@
+"""What an agent is told of its words once their outcomes are known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from manyminds.messages.mail import Receipt
+from manyminds.messages.places import ChannelRef, Place
+from manyminds.messages.posts import PostState
+from manyminds.messages.receipts import Posted, owes_notice, turn_notices
+from manyminds.messages.turns import Turn
+
+TEA, LOFT = ChannelRef("irc", "#tea"), ChannelRef("irc", "#loft")
+TURN = Turn("shared", "ada", 1, 7, 1, "locus", 5.0, (), 3, 4, 5, locus=Place(TEA))
+
+
+def told(number: int, state: PostState, at: ChannelRef = TEA, reason: str = "") -> Receipt:
+    """The receipt of one post."""
+    return Receipt(7, number, at, state, reason, ())
+
+
+def texts(turn: Turn, *posts: tuple[ChannelRef, PostState | None], labels: Any = None) -> list[str]:
+    """The notices of a turn whose posts, numbered from 0, came to these states; None: no outcome yet."""
+    known = {n: Posted(at, 10) for n, (at, _) in enumerate(posts)}
+    receipts = {n: told(n, state, at, f"why{n}") for n, (at, state) in enumerate(posts) if state is not None}
+    return [notice.text for notice in turn_notices(turn, known, receipts, labels or {})]
+
+
+@pytest.mark.parametrize(
+    ("state", "owes"),
+    [("failed", True), ("expired", True), ("unknown", True), ("delivered", False), ("queued", False),
+     ("admitted", False), ("sending", False)],
+)
+def test_what_owes_a_notice(state: str, owes: bool) -> None:
+    """[prose 11.2] Speech that ended and was not confirmed."""
+    assert owes_notice(state) is owes
+
+
+def test_nothing_to_say() -> None:
+    """[prose 11.2] Nothing at all if there is nothing to say."""
+    assert texts(TURN) == []
+
+
+def test_places_once_each_in_order_of_first_delivery() -> None:
+    """[prose 11.2] `[delivered] plain speech -> places`, deduped, label and id."""
+    said = texts(
+        TURN, (LOFT, "delivered"), (TEA, "delivered"), (LOFT, "delivered"), labels={LOFT: "loft"}
+    )
+    assert said == [f"[delivered] plain speech → #loft ({LOFT}), {TEA}"]
+
+
+@pytest.mark.parametrize(
+    ("state", "says", "head"),
+    [
+        ("failed", "Nothing was posted", None),
+        ("expired", "Nothing was posted", None),
+        ("unknown", "may or may not have been posted", "[delivered] nothing confirmed"),
+    ],
+)
+def test_one_marker_for_each_post_that_did_not_arrive(state: PostState, says: str, head: str | None) -> None:
+    """[prose 11.2] Channel, reason, and whether it may be out; the receipt never says delivered of it."""
+    said = texts(TURN, (TEA, state))
+    assert said[0].startswith("[discord-send-failed]") and says in said[0]
+    assert "why0" in said[0] and str(TEA) in said[0]
+    assert said[1:] == ([head] if head else [])
+
+
+def test_markers_come_before_the_receipt() -> None:
+    """[prose 11.2] The receipt is the last word, and names what did arrive."""
+    said = texts(TURN, (TEA, "failed"), (LOFT, "delivered"), (TEA, "unknown"))
+    assert [text.split("]")[0] for text in said] == ["[discord-send-failed", "[discord-send-failed", "[delivered"]
+    assert said[-1] == f"[delivered] plain speech → {LOFT}"
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(None, "still on its way"), ("sending", "still on its way"), ("admitted", "still on its way"),
+     ("queued", "waiting")],
+)
+def test_what_has_no_outcome_yet_is_said_to_be_out(state: PostState | None, words: str) -> None:
+    """[prose 11.3; design, turn record] A queued post is `waiting`, another is still on its way; neither is confirmed."""
+    assert texts(TURN, (TEA, state)) == [f"[delivered] nothing — a message to {TEA} is {words}"]
+
+
+def test_what_a_call_tells_is_not_told_twice() -> None:
+    """[agents 10.5] An explicit send's outcome is its call's result."""
+    posts = {0: Posted(TEA, 10, "c1"), 1: Posted(TEA, 10)}
+    said = turn_notices(TURN, posts, {0: told(0, "failed"), 1: told(1, "delivered")}, {})
+    assert [notice.text for notice in said] == [f"[delivered] plain speech → {TEA}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"suppressed": 2}, "2 piece(s) of plain text not posted: it stood beside or after an explicit send"),
+        ({"suppressed": 1, "locus": None}, "1 piece(s) of plain text not posted: it had no channel to go to"),
+        ({"suppressed": 1, "mode": "disabled"}, "1 piece(s) of plain text not posted: prose is disabled"),
+        ({"private": 3}, "3 piece(s) kept private"),
+    ],
+)
+def test_notes(changes: dict[str, Any], note: str) -> None:
+    """[prose 11.2] The suppressed count (disabled names its setting) and the count kept private."""
+    assert texts(replace(TURN, **changes)) == [f"[delivered] nothing — {note}"]
