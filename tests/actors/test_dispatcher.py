@@ -463,3 +463,25 @@ class TestCommit:
             sim.run()
             assert got == ["full"]
         assert "a unit of 1 records was refused: full" in caplog.text
+
+
+class TestReplaced:
+    def test_a_replaced_actor_is_told_before_its_successor_is_built(self) -> None:
+        """[design, Supervision] What an actor started it can stop when another object takes over, killed or raised."""
+        told: list[str] = []
+
+        class Starting(Counter):
+            def starting(self) -> None:
+                told.append("starting")
+
+            def replaced(self) -> None:
+                told.append("replaced")
+                raise ValueError("contained")
+
+        with simulation() as sim:
+            sim.register("counter", Starting)
+            sim.tell(ONE, Break(ValueError()))
+            sim.tell(ONE, Count(1))
+            sim.run()
+            assert told == ["starting", "replaced", "starting"]
+            assert len(sim.failures) == 1
