@@ -21,7 +21,7 @@ from .cells import ENDED, PARKED, Cell, Housed
 from .inbox import Inbox, Waiting, here
 from .pykka_actor import PooledActor, refuse
 from .pykka_future import Timeout, asked
-from .supervision import MOST_REBUILDS, log_failure, rebuild_delay
+from .supervision import MOST_REBUILDS, described, log_failure, rebuild_delay
 from .system import Builder, Clock, Letter, Mail, Store, System, Unit, operator_line
 from .timers import Alarm
 from .traces import Trace, TraceBus
@@ -233,8 +233,7 @@ class Delivery:
         log_failure(cell.address, mail, error, delay)
         reply = getattr(mail, "reply", None)
         if isinstance(reply, ReplyTo):
-            text = f"{type(error).__name__}: {error}"
-            self.tell(reply.address, MailFailed(cell.address, mail, text, reply.key))
+            self.tell(reply.address, MailFailed(cell.address, mail, described(error), reply.key))
         if delay is not None:
             self.rebuilt += 1
             return delay

@@ -179,6 +179,18 @@ class TestSupervision:
             with pytest.raises(Failed, match="ValueError: no"):
                 sim.ask(ONE, lambda reply: Break(ValueError("no"), reply=reply), 1.0)
 
+    def test_an_error_without_a_text_is_an_error_like_others(self) -> None:
+        """[design, Supervision] Nobody waits for ever, whatever an exception does when it is printed."""
+
+        class Unprintable(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        with simulation() as sim:
+            sim.register("counter", Counter)
+            with pytest.raises(Failed, match="Unprintable, whose text cannot be made"):
+                sim.ask(ONE, lambda reply: Break(Unprintable(), reply=reply), 1.0)
+
     @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
     def test_no_exception_kills_everything(self, error: BaseException) -> None:
         """[dispatcher] SystemExit and KeyboardInterrupt in a handler are failures of that actor alone."""

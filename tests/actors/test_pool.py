@@ -15,6 +15,7 @@ import pytest
 
 from manyminds.actors import bridge, jobs
 from manyminds.actors.dispatcher import Actor
+from manyminds.actors.inbox import Inbox
 from manyminds.actors.pool import Pool
 from manyminds.actors.pykka_actor import PooledActor
 from manyminds.actors.system import JobNotStarted, JobRefused
@@ -40,7 +41,7 @@ def pool() -> Iterator[Pool]:
     store.close()
 
 
-class Inbox:
+class Mailbox:
     """Mail for the test, which may wait for so many."""
 
     def __init__(self, pool: Pool) -> None:
@@ -139,7 +140,7 @@ class TestMail:
     def test_s12_on_threads(self, pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
         """[S12] The bad mail alone is lost, on threads as under simulation; the writer is a thread here."""
         kind: type[Stored] = type("Fresh", (Stored,), {"log": []})
-        box = Inbox(pool)
+        box = Mailbox(pool)
         pool.register("counter", kind)
         for number in range(1, 6):
             pool.tell(ONE, Break(ValueError("two")) if number == 2 else Count(number))
@@ -161,9 +162,26 @@ class TestMail:
         assert pool.ask(ONE, lambda reply: Count(1, reply), 20.0) == (1,)
         assert pool.statistics().workers == 2
 
+    def test_a_fault_of_the_runtime_costs_no_worker(self, pool: Pool, caplog: pytest.LogCaptureFixture) -> None:
+        """[design, How actors run] A slice that raises is logged as critical; worker and inbox go on."""
+        done = threading.Event()
+
+        class Faulty(Inbox):
+            def slice(self, limit: int) -> None:
+                self.mails.popleft()()
+                self.rest()
+
+        inbox = Faulty(pool)
+        inbox.rest()
+        inbox.put(lambda: 1 / 0)
+        inbox.put(done.set)
+        assert done.wait(20)
+        assert pool.statistics().workers == 2
+        assert "ZeroDivisionError" in caplog.text
+
     def test_timers(self, pool: Pool) -> None:
         """[dispatcher] Timers come in the order of their times; a cancelled one never comes."""
-        box = Inbox(pool)
+        box = Mailbox(pool)
         pool.after(0.03, BOX, "second")
         pool.after(0.01, BOX, "first")
         pool.after(0.02, BOX, "never").cancel()
@@ -262,7 +280,7 @@ class TestAsk:
 class TestJobs:
     def test_results_and_errors_come_as_mail(self, pool: Pool) -> None:
         """[design, Nothing blocks] A job's end is mail; SystemExit in it is one end like others."""
-        box = Inbox(pool)
+        box = Mailbox(pool)
 
         def leave() -> None:
             raise SystemExit(1)
@@ -277,7 +295,7 @@ class TestJobs:
     ) -> None:
         """[design, Nothing blocks] Given up by its deadline, counted, replaced; its late end is not reported."""
         monkeypatch.setattr(jobs, "MOST_THREADS", 1)
-        box = Inbox(pool)
+        box = Mailbox(pool)
         hang = threading.Event()
         pool.job("tool", hang.wait, BOX, Result, name="hangs", deadline=0.05)
         pool.job("tool", lambda: "next", BOX, Result, name="good")
@@ -300,7 +318,7 @@ class TestJobs:
     def test_a_job_that_never_got_a_thread_says_so(self, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
         """[dispatcher] JobNotStarted is a TimeoutError: nothing of it happened, which a publisher must know."""
         monkeypatch.setattr(jobs, "MOST_THREADS", 1)
-        box = Inbox(pool)
+        box = Mailbox(pool)
         hang = threading.Event()
         pool.job("tool", hang.wait, BOX, Result, name="slow")
         pool.job("tool", lambda: "never", BOX, Result, name="starved", deadline=0.02)
@@ -312,7 +330,7 @@ class TestJobs:
     def test_too_many_given_up_refuse_that_name_alone(self, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
         """[design, Nothing blocks] At the limit of given-up threads new jobs of that name are refused, by name."""
         monkeypatch.setattr(jobs, "MOST_GIVEN_UP", 3)
-        box = Inbox(pool)
+        box = Mailbox(pool)
         hang = threading.Event()
         for _ in range(3):
             pool.job("tool", hang.wait, BOX, Result, name="hangs", deadline=0.02)
@@ -326,7 +344,7 @@ class TestJobs:
 
     def test_a_cancelled_job_is_silent(self, pool: Pool) -> None:
         """[dispatcher] cancel() is idempotent; the end of the job is never told."""
-        box = Inbox(pool)
+        box = Mailbox(pool)
         hang, began = threading.Event(), threading.Event()
 
         def work() -> None:
@@ -345,7 +363,7 @@ class TestJobs:
 class TestCoroutines:
     def test_ends_come_as_mail(self, pool: Pool) -> None:
         """[design, Nothing blocks] Result, error and deadline of a coroutine as mail; a cancelled one is silent."""
-        box = Inbox(pool)
+        box = Mailbox(pool)
 
         async def work(value: Any) -> Any:
             await asyncio.sleep(0)
@@ -369,7 +387,7 @@ class TestCoroutines:
 
     def test_a_host_runs_its_own_on_its_own_loop(self, pool: Pool) -> None:
         """[design, Nothing blocks] A host's coroutine runs on the host's loop; a closed loop is an error mail."""
-        box = Inbox(pool)
+        box = Mailbox(pool)
         threads: list[int] = []
 
         async def work() -> str:
@@ -393,7 +411,7 @@ class TestCoroutines:
 
 def test_s29_the_hosts_loop_is_never_held_up(pool: Pool) -> None:
     """[S29] 40 blocking jobs of 0.2 s and 40 asks awaited by bridge.wait: all at once, and the loop ticks on."""
-    box = Inbox(pool)
+    box = Mailbox(pool)
     pool.register("counter", Counter)
     never = threading.Event()
 
@@ -452,7 +470,7 @@ def test_closing_leaves_no_thread_and_says_nothing(caplog: pytest.LogCaptureFixt
     store = MemoryStore()
     pool = Pool(store, name="closing")
     pool.start()
-    box = Inbox(pool)
+    box = Mailbox(pool)
     pool.task(forever, BOX, Result, name="open")
     pool.after(1000.0, BOX, "never")
     pool.tell(BOX, 1)
