@@ -250,9 +250,10 @@ class TurnRun:
             self._end("turn_ended", results)
             return
         self.phase = "boundary"
+        turn, known = self.calls.opened(self.turn)
         self.desk.to_room(Boundary(
-            self.turn, round_rows(self.desk, self.turn, results), self.desk.spec.home,
-            self.desk.spec.budget // 2, self.end.told_by_results(), ReplyTo(self.desk.address),
+            turn, round_rows(self.desk, self.turn, results), self.desk.spec.home,
+            self.desk.spec.budget // 2, (*self.end.told_by_results(), *known), ReplyTo(self.desk.address),
         ))
 
     def boundary_done(self, mail: BoundaryDone) -> None:
