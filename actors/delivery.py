@@ -17,7 +17,7 @@ from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.errors import NotRouted
 from ..storage.operator_log import OperatorLog
 from .bridge import unwrapped
-from .cells import ENDED, PARKED, Cell, Housed
+from .cells import ENDED, PARKED, Cell, Tenant
 from .inbox import Inbox, Waiting, here
 from .pykka_actor import PooledActor, refuse
 from .pykka_future import Timeout, asked
@@ -221,11 +221,11 @@ class Delivery:
         self.ready(cell)
         return True
 
-    # What a cell asks of its house.
+    # What a cell asks of its keeper.
 
-    def build(self, cell: Cell) -> Housed:
+    def build(self, cell: Cell) -> Tenant:
         """A new actor for the cell, by its kind's builder."""
-        return cast(Housed, self._builders[cell.address.kind](cast(System, self), cell.address))
+        return cast(Tenant, self._builders[cell.address.kind](cast(System, self), cell.address))
 
     def failed(self, cell: Cell, mail: Any, error: BaseException) -> float:
         """Log, answer, and say when the actor is built anew; past the limit it is ended."""
@@ -260,7 +260,7 @@ class Delivery:
             cell.suspended = False
         self.ready(cell)
 
-    def emptied(self, cell: Cell, actor: Housed) -> None:
+    def emptied(self, cell: Cell, actor: Tenant) -> None:
         """No mail is left: park the cell if its actor may be parked, else let it rest."""
         try:
             parks = self.parks(cell, actor)
@@ -277,7 +277,7 @@ class Delivery:
         if cell.closed and cell.take_token():
             self.bury(cell)
 
-    def parks(self, cell: Cell, actor: Housed) -> bool:
+    def parks(self, cell: Cell, actor: Tenant) -> bool:
         """Whether to park the actor, whose inbox is empty."""
         return not actor.loading and not actor.busy() and actor.may_park()
 
