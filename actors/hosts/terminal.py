@@ -98,7 +98,7 @@ class Terminal:
     # --- waiting
 
     def _until_quiet(self, runtime: Runtime, traces: Subscription) -> None:
-        """Wait until no turn is alive and nothing is being posted."""
+        """Wait until no turn is alive and nothing is being posted, or until Ctrl-C finds nothing to cancel."""
         look = threading.Event()
         rested = 0
         while rested < 2:
@@ -108,10 +108,14 @@ class Terminal:
                     self._remarks(traces)
                 rested = rested + 1 if self._at_rest(runtime) else 0
             except KeyboardInterrupt:
-                self._cancel(runtime)
+                if not self._cancelled(runtime):
+                    return
 
     def _at_rest(self, runtime: Runtime) -> bool:
-        health = runtime.health()
+        try:
+            health = runtime.health()
+        except TimeoutError:  # an agent that is being built anew does not answer
+            return False
         busy = any(agent["state"] != "idle" for agent in health.agents.values())
         return not busy and not health.in_flight and not any(health.posts.values())
 
@@ -144,8 +148,19 @@ class Terminal:
             self._remark(f"{name}: {agent['state']}, {health.posts.get(name, 0)} posts waiting")
 
     def _cancel(self, runtime: Runtime) -> None:
-        cancelled = [r.name for r in self._residents if runtime.cancel(r.name, by=self._name)]
-        for name in cancelled:
-            self._remark(f"{name}'s turn was cancelled")
-        if not cancelled:
-            self._remark("nobody is busy")
+        if not self._cancelled(runtime):
+            self._remark("nothing was cancelled")
+
+    def _cancelled(self, runtime: Runtime) -> bool:
+        """Cancel every turn; whether there was one."""
+        found = False
+        for resident in self._residents:
+            try:
+                done = runtime.cancel(resident.name, by=self._name)
+            except TimeoutError:
+                self._remark(f"{resident.name} does not answer")
+                continue
+            found = found or done
+            if done:
+                self._remark(f"{resident.name}'s turn was cancelled")
+        return found

@@ -58,7 +58,7 @@ def test_commands() -> None:
     shown = [words for _, words in chat(model, "/help\n/health\n/cancel\n/what\n/quit\nhello\n", "ada")]
     assert shown[0].startswith("[Say something;")
     assert shown[1] == "[ada: idle, 0 posts waiting]"
-    assert shown[2] == "[nobody is busy]"
+    assert shown[2] == "[nothing was cancelled]"
     assert shown[3].startswith("[no such command.")
     assert len(shown) == 4
     assert model.rounds == []
