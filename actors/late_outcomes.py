@@ -4,8 +4,9 @@ Functions of the store and one receipt; the Agent offers what they make to its r
 told already. Nothing here writes.
 """
 
+from ..messages.address import ReplyTo
 from ..messages.blocks import Text
-from ..messages.mail import Offer, Receipt
+from ..messages.mail import Offer, Receipt, agent_address
 from ..messages.notices import notice_row
 from ..messages.receipts import Posted, marker, owes_notice
 from ..messages.turns import Turn
@@ -37,4 +38,5 @@ def late_notice(system: System, agent: str, told: Receipt) -> Offer | None:
     row = notice_row(f"{agent}/{told.turn}/late{told.number}", notice, system.clock.now(), agent)
     size = sum(len(b.text) for b in row.content if isinstance(b, Text))
     debt = (agent, told.turn, told.number)
-    return Offer(row, size, ops=(owing.delete(*debt),), own=True, owed=debt)
+    reply = ReplyTo(agent_address(agent), told)
+    return Offer(row, size, ops=(owing.delete(*debt),), own=True, reply=reply, owed=debt)
