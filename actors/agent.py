@@ -12,7 +12,6 @@ from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.mail import (
-    Admit,
     Admitted,
     Answer,
     AskState,
@@ -54,6 +53,7 @@ from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .late_outcomes import late_notice, owed
+from .metering import ask
 from .room_member import RoomMember
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
@@ -161,7 +161,9 @@ class Agent(RoomMember):
         self.token, self.again = "admission", False
         self.stale.over()
         self.admission = self.system.stream_id()
-        self.system.tell(provider_address(self.spec.provider.name), Admit(self.address, self.admission))
+        self.system.tell(
+            provider_address(self.spec.provider.name), ask(self.spec.provider, self.address, self.admission)
+        )
 
     @handles(Admitted)
     def admitted(self, mail: Admitted) -> None:

@@ -17,7 +17,6 @@ from ..messages.contract import OverBudget
 from ..messages.ladder import Exhaust, Hold, decide
 from ..messages.ladder import Retry as Again
 from ..messages.mail import (
-    Admit,
     Admitted,
     Boundary,
     BoundaryDone,
@@ -37,7 +36,7 @@ from ..messages.mail import (
     channel_address,
     provider_address,
 )
-from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, TextDelta, Usage
+from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, Started, TextDelta, Usage
 from ..messages.rows import Row
 from ..messages.turns import Turn
 from ..storage import Op
@@ -45,6 +44,8 @@ from ..storage import turns as turn_records
 from .calls import Calls
 from .composer import Composer, visible
 from .desk import Desk
+from .metering import ask, meter
+from .pauses import Pauses
 from .rounds import Words, end_rows, round_rows, words
 from .streams import RoundStream
 from .system import Letter, Timer, operator_line
@@ -72,6 +73,7 @@ class TurnRun:
         self.recompile = True
         self.composer: Composer | None = None
         self.usage = Usage()
+        self.pauses = Pauses()
         self.partial: list[str] = []
         self.refusals = 0
         self.timers: list[Timer] = []
@@ -98,9 +100,9 @@ class TurnRun:
         self.phase = "waiting"
         self.recompile = recompile
         self.admission = self.desk.system.stream_id()
-        self.desk.system.tell(
-            provider_address(self.desk.spec.provider.name), Admit(self.desk.address, self.admission)
-        )
+        provider = self.desk.spec.provider
+        question = ask(provider, self.desk.address, self.admission, self.usage)
+        self.desk.system.tell(provider_address(provider.name), question)
 
     def admitted(self, mail: Admitted) -> None:
         """The provider may be asked."""
@@ -113,6 +115,7 @@ class TurnRun:
 
     def _compile(self) -> None:
         self.phase = "compiling"
+        self.pauses.forget()
         self.stream_id = self.desk.system.stream_id()
         self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
         self.compile_on(CompileSlice(self.stream_id))
@@ -141,8 +144,8 @@ class TurnRun:
         self.stream_id = self.desk.system.stream_id()
         self.partial = []
         request = Request(
-            spec.model, self.messages, system, tools, spec.max_tokens, spec.thinking, True, spec.extra,
-            self.turn.agent, self.stream_id,
+            spec.model, self.pauses.sent(self.messages), system, tools, spec.max_tokens, spec.thinking, True,
+            spec.extra, self.turn.agent, self.stream_id,
         )
         self.stream = RoundStream(self.desk.system, self.desk.address, spec.provider, request)
 
@@ -155,6 +158,8 @@ class TurnRun:
         for event in self.stream.take():
             if isinstance(event, TextDelta):
                 self.partial.append(event.text)
+            elif isinstance(event, Started):
+                meter(self.desk, event, self.usage)
             elif isinstance(event, Done):
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
@@ -167,7 +172,8 @@ class TurnRun:
 
     def _round_done(self, done: Done) -> None:
         self.stream = None
-        self.usage = done.usage
+        meter(self.desk, done, self.usage)
+        done, self.usage = self.pauses.whole(done), done.usage
         self.desk.system.trace(
             "inference:usage", agentName=self.turn.agent, turn=self.turn.number, input=done.usage.input,
             output=done.usage.output, read=done.usage.read, written=done.usage.written,
@@ -175,9 +181,20 @@ class TurnRun:
         if done.stop_reason == "refusal":
             self._failed(ErrorRecord("refusal", "the model refused to answer"))
         elif done.calls:
+            self.pauses.forget()
             self._store_round(done)
+        elif done.stop_reason == "pause_turn":
+            self._go_on(done)
         else:
             self._complete(done)
+
+    def _go_on(self, done: Done) -> None:
+        """The model's server paused the turn: send it back as it is, nothing attached (providers.md 1.4, 2.2)."""
+        error = self.pauses.pause(done)
+        if error is not None:
+            self._failed(error)
+        else:
+            self._ask(recompile=False)
 
     # --- a round with calls
 

@@ -51,6 +51,8 @@ from .directory import Received as Received
 from .provider import Admit as Admit
 from .provider import Cooldown as Cooldown
 from .provider import CooldownOver as CooldownOver
+from .provider import Metered as Metered
+from .provider import Refilled as Refilled
 from .room import ENDINGS_THAT_SETTLE as ENDINGS_THAT_SETTLE
 from .room import Begin as Begin
 from .room import Boundary as Boundary
@@ -77,7 +79,6 @@ from .speech import Rerelease as Rerelease
 from .speech import Speech as Speech
 from .speech import StillBehind as StillBehind
 from .speech import SurfaceAnswered as SurfaceAnswered
-from .speech import TakenOver as TakenOver
 from .speech import TryAgain as TryAgain
 from .speech import Typing as Typing
 from .speech import TypingAgain as TypingAgain
