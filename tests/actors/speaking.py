@@ -13,7 +13,8 @@ from tests.actors.simulated import Platform, SimulatedHouse
 class Slow(Platform):
     """A platform whose answers take as long as a test says, or fail as it says; every call is noted when it comes.
 
-    `does`: text -> seconds, an exception, or a value to return; a list of these for one attempt after the other.
+    `does`: text -> seconds, an exception, a value to return, or "lost" for one that is stored and then raises; a pair
+    of seconds and such; a list of all these for one attempt after the other.
     """
 
     def __init__(self, does: Mapping[str, Any] | None = None, keeps: bool = False) -> None:
@@ -29,6 +30,9 @@ class Slow(Platform):
         does = self.does.get(post.text, 0.0)
         if isinstance(does, list):
             does = does.pop(0) if does else 0.0
+        if isinstance(does, tuple):
+            await asyncio.sleep(does[0])
+            does = does[1]
         if isinstance(does, float):
             await asyncio.sleep(does)
             return self._stored(post)

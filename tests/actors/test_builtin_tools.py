@@ -37,7 +37,7 @@ def town(seed: int, *replies: Answer, resident: Resident | None = None, **option
 def asked(house: SimulatedHouse, channel: str = "#b") -> None:
     """One message to ada, and everything that follows."""
     house.insist(house.message("ada?", channel, to="ada"))
-    house.settle()
+    house.finish()
 
 
 def test_think_is_noted_and_posted_nowhere(seeds: list[int]) -> None:
