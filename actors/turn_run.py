@@ -429,8 +429,9 @@ class TurnRun:
         self.abandon()
 
     def abandon(self) -> None:
-        """Stop the stream, the calls and the timers of a turn that this object no longer owns."""
+        """Stop the stream, the calls, the timers and the indicator of a turn that this object no longer owns."""
         self._drop_stream()
+        self._typing(False)
         if self.calls is not None:
             self.calls.give_up("interrupted")
         for timer in self.timers:
