@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from ..messages.address import Address
 from ..messages.blocks import calls
@@ -47,7 +47,6 @@ from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
 from ..storage import Op, Snapshot, branches, inbox, log, owing, registry, turns, wakes
-from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .room_unit import RoomState, RoomUnit, without_cuts
 from .system import System
@@ -106,12 +105,12 @@ class Room(StoredActor):
     def receive(self, mail: Any) -> bool:
         """Put aside, in order, what must not be built on units that the store may still refuse."""
         if not self.loading and self._must_wait(mail):
-            cast(Cell, self.actor_inbox).stash.append(mail)
+            self.cell.stash.append(mail)
             return False
         return super().receive(mail)
 
     def _must_wait(self, mail: Any) -> bool:
-        behind = bool(cast(Cell, self.actor_inbox).stash)
+        behind = bool(self.cell.stash)
         if type(mail) is Offer and mail.owed is None:
             return self.alone or behind
         return type(mail) in (Offer, *ALONE) and (bool(self.in_flight) or behind)
@@ -376,7 +375,7 @@ class Room(StoredActor):
         if self.in_flight:
             return
         self.alone = False
-        cast(Cell, self.actor_inbox).unstash()
+        self.cell.unstash()
         self._drain_if_idle()
 
     @handles(UnitRefused)
