@@ -213,8 +213,8 @@ def test_speech_during_an_explicit_close_does_not_reopen(seeds: list[int]) -> No
                 hall.insist(hall.message("are you there?", to="bob"))
                 hall.insist(hall.message("close a", channel="#b", to="ada"))
                 hall.finish()
-                if [entry.state for entry in hall.outbox("bob", 1)] == ["delivered"]:
-                    continue  # under faults the close began only after the post had left
+                if "faults" in setting and not hall.notices("discord-send-failed"):
+                    continue  # the close began only after the post had left, or was refused
                 assert hall.door.asked == ["close"]
                 assert hall.record() == ("closed", "agent-tool")
                 assert hall.platform.texts("#a") == []
