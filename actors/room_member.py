@@ -30,6 +30,10 @@ class RoomMember(StoredActor):
 
     def loaded(self) -> None:
         """What a predecessor wrote itself is in the store; ask the room for the rest."""
+        self.greet()
+
+    def greet(self) -> None:
+        """Put mail aside until the room has done what a predecessor asked for."""
         self._greeting = self.system.stream_id()
         self.system.tell(room_address(self.room), Hello(self.address.name, ReplyTo(self.address, self._greeting)))
 

@@ -155,6 +155,23 @@ def test_a_twin_waits_for_the_first(seeds: list[int]) -> None:
                 assert house.texts().count("ada: hello") == 1
 
 
+def test_an_id_outlives_the_door(seeds: list[int]) -> None:
+    """[S10] Directory and room are killed while messages are on their way: each is stored once, each call answered."""
+    for seed in seeds:
+        faults = Faults(killed=0.03, parked=0.1)
+        with SimulatedHouse(seed, [ADA], Scripted(), park_rate=0.3, faults=faults) as house:
+            messages = [house.message(f"number {n}", id=f"m{n % 4}") for n in range(4)]
+            handed = []
+            for number in range(16):
+                handed.append(house.hand_in(messages[number * 7 % 4]))
+                for _ in range(number % 3):
+                    house.simulation.step()
+            house.run(until=lambda: all(h.answer is not None for h in handed))  # noqa: B023
+            house.settle()
+            assert sum(not h.accepted.duplicate for h in handed) <= 4, seed
+            assert sorted(house.texts()) == [f"number {n}" for n in range(4)], seed
+
+
 def test_ids_are_bounded_and_the_oldest_go_first(seeds: list[int]) -> None:
     """[S10] A channel keeps so many ids on disk and in memory; the oldest is forgotten first, also after a start."""
     bound = seen.BOUND
