@@ -83,6 +83,7 @@ class Room(StoredActor):
         self.in_flight: set[int] = set()
         self.refused = 0
         self.alone = False
+        self.living: set[str] = set()
         self.state: RoomState
 
     def loaded(self) -> None:
@@ -97,7 +98,8 @@ class Room(StoredActor):
             waiting = deque((entry.number, entry.size) for entry in inbox.waiting(snap, name))
             self.state = RoomState(name, branch, end, number, waiting, wakes.pending(snap, name))
             self.state.bytes = sum(size for _, size in waiting)
-            records = turns.of_room(snap, name)
+            self.living = {agent.name for agent in registry.agents(snap)}
+            records = [t for t in turns.of_room(snap, name) if t.agent in self.living]
         self.alive = {t.agent: Progress(t.number, t.rounds, t.phase == "closing") for t in records}
         self._hint(self.state.pending)
         self._drain_if_idle()
@@ -165,7 +167,8 @@ class Room(StoredActor):
         self._unit_over(mail.unit)
 
     def _drain_if_idle(self) -> None:
-        if self.alive or not self.state.waiting or any(w.first for w in self.state.pending):
+        woken = any(w.first for w in self.state.pending if w.agent in self.living)
+        if self.alive or not self.state.waiting or woken:
             return  # a turn is alive, or the one that these wakes start moves them
         self.alone = True
         if self.in_flight:
