@@ -183,15 +183,9 @@ class TurnRun:
         elif done.calls:
             self.pauses.forget()
             self._store_round(done)
-        elif done.stop_reason == "pause_turn":
-            self._go_on(done)
-        else:
+        elif done.stop_reason != "pause_turn":
             self._complete(done)
-
-    def _go_on(self, done: Done) -> None:
-        """The model's server paused the turn: send it back as it is, nothing attached (providers.md 1.4, 2.2)."""
-        error = self.pauses.pause(done)
-        if error is not None:
+        elif error := self.pauses.pause(done):
             self._failed(error)
         else:
             self._ask(recompile=False)
