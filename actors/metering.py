@@ -9,6 +9,8 @@ from ..messages.request import Done, Limits, Started, Usage
 from .desk import Desk
 from .providers.provider import Provider
 
+NOTHING_YET = Usage()
+
 
 def limits_of(provider: Provider) -> Limits | None:
     """The limits that the host set on its provider, if it is one that has such."""
@@ -16,7 +18,7 @@ def limits_of(provider: Provider) -> Limits | None:
     return own if isinstance(own, Limits) else None
 
 
-def ask(provider: Provider, agent: Address, key: int, last: Usage = Usage()) -> Admit:
+def ask(provider: Provider, agent: Address, key: int, last: Usage = NOTHING_YET) -> Admit:
     """The question for admission. The next request holds what the last one did and what was answered."""
     return Admit(agent, key, _counted(last), limits_of(provider))
 

@@ -27,7 +27,7 @@ class Slow(Platform):
     async def __call__(self, post: Post) -> Any:
         """The publisher."""
         self.calls.append(post)
-        does = self.does.get(post.text, 0.0)
+        does: Any = self.does.get(post.text, 0.0)
         if isinstance(does, list):
             does = does.pop(0) if does else 0.0
         if isinstance(does, tuple):

@@ -22,7 +22,7 @@ from manyminds.messages.posts import NotSent
 from manyminds.messages.request import Request
 from manyminds.storage import Unit, registry, seen
 from manyminds.storage.keys import INBOX
-from tests.actors.simulated import SERVER, SimulatedHouse, request_texts, variations
+from tests.actors.simulated import SERVER, Handed, SimulatedHouse, request_texts, variations
 
 ADA = Resident("ada", "m")
 
@@ -161,7 +161,7 @@ def test_an_id_outlives_the_door(seeds: list[int]) -> None:
         faults = Faults(killed=0.03, parked=0.1)
         with SimulatedHouse(seed, [ADA], Scripted(), park_rate=0.3, faults=faults) as house:
             messages = [house.message(f"number {n}", id=f"m{n % 4}") for n in range(4)]
-            handed = []
+            handed: list[Handed] = []
             for number in range(16):
                 handed.append(house.hand_in(messages[number * 7 % 4]))
                 for _ in range(number % 3):

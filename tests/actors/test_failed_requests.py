@@ -1,6 +1,7 @@
 """What follows a request that fails, through a whole house: sends counted, waits, holds, exhaustion and its alert."""
 
 import itertools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from manyminds.actors.providers.scripted import Scripted, fail
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import text_of
 from manyminds.messages.mail import provider_address
-from manyminds.messages.request import ErrorRecord, Request
+from manyminds.messages.request import ErrorRecord, Event, Request
 from tests.actors.simulated import SimulatedHouse, request_texts, variations
 
 # No stream is cut: sends are counted. No kill of an agent either, since a turn that is resumed sends again.
@@ -30,7 +31,7 @@ class Timed(Scripted):
         self.house: SimulatedHouse | None = None
         self.times: list[tuple[float, str]] = []
 
-    async def stream(self, request: Request) -> Any:
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Play one round."""
         assert self.house is not None
         self.times.append((self.house.simulation.clock.now(), request.agent))
