@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from manyminds.actors.providers.scripted import Scripted, call
 from manyminds.actors.spec import Resident
@@ -28,11 +28,13 @@ class Slow(Platform):
         """The publisher."""
         self.calls.append(post)
         does: Any = self.does.get(post.text, 0.0)
-        if isinstance(does, list):
-            does = does.pop(0) if does else 0.0
-        if isinstance(does, tuple):
-            await asyncio.sleep(does[0])
-            does = does[1]
+        script, pause = cast("list[Any]", does), cast("tuple[float, Any]", does)
+        if type(does) is list:
+            does = script.pop(0) if script else 0.0
+            pause = cast("tuple[float, Any]", does)
+        if type(does) is tuple:
+            await asyncio.sleep(pause[0])
+            does = pause[1]
         if isinstance(does, float):
             await asyncio.sleep(does)
             return self._stored(post)
