@@ -104,7 +104,7 @@ def accepted(opened: Runtime, each: Incoming) -> bool:
 
 @pytest.mark.pool
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("on_full", "whole"), [("refuse", 100_000), ("wait", 20_000)])
+@pytest.mark.parametrize(("on_full", "whole"), [("refuse", 100_000), ("wait", 8_000)])
 def test_a_flood_is_bounded_and_loses_nothing(
     tmp_path: Path, amount: Callable[[int, int], int], on_full: Literal["refuse", "wait"], whole: int
 ) -> None:
