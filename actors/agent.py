@@ -29,6 +29,7 @@ from ..messages.mail import (
     NothingToDo,
     Receipt,
     Refused,
+    ResultsReplaced,
     ResultStored,
     Resumed,
     Retry,
@@ -45,6 +46,7 @@ from ..messages.mail import (
     TurnClosed,
     TurnFinished,
     WakeHint,
+    Withhold,
     provider_address,
 )
 from ..messages.request import ErrorRecord
@@ -53,7 +55,8 @@ from ..storage import registry, turns
 from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
 from .dispatcher import handles
-from .late_outcomes import late_notice, owed
+from .draft_book import DraftBook
+from .late_outcomes import late_notice, owed, withhold_late
 from .room_member import RoomMember
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
@@ -71,7 +74,9 @@ class Agent(RoomMember):
     def __init__(self, system: System, address: Address, spec: AgentSpec, surfaces: Surfaces) -> None:
         super().__init__(system, address, spec.room)
         self.spec = spec
-        self.desk = Desk(system, address, spec, surfaces, all_tools(spec.tools))
+        self.desk = Desk(
+            system, address, spec, surfaces, all_tools(spec.tools, spec.mode), DraftBook(system.store, spec.name)
+        )
         self.run: TurnRun | None = None
         self.token = ""
         self.again = False
@@ -85,6 +90,7 @@ class Agent(RoomMember):
     def greeted(self, pending: bool) -> None:
         """Resume the turn that the store holds, tell what is owed, and ask for wakes."""
         self.token, self.again = "", False
+        self.desk.book.read()
         self.incarnation = self.address.incarnation
         with self.system.store.snapshot() as snap:
             turn = turns.get(snap, self.spec.room, self.spec.name)
@@ -290,6 +296,12 @@ class Agent(RoomMember):
         if run := self._mine(mail.turn.number):
             run.boundary_done(mail)
 
+    @handles(ResultsReplaced)
+    def results_replaced(self, mail: ResultsReplaced) -> None:
+        """A refused batch of results is withheld."""
+        if run := self._mine(mail.turn.number):
+            run.results_replaced(mail)
+
     @handles(TurnClosed)
     def turn_closed(self, mail: TurnClosed) -> None:
         """The turn's last transaction is on disk."""
@@ -331,6 +343,14 @@ class Agent(RoomMember):
 
     # --- outcomes
 
+    @handles(Withhold)
+    def withhold(self, mail: Withhold) -> None:
+        """A failure holds one of our posts back."""
+        if run := self._mine(mail.turn):
+            run.withhold(mail)
+        else:
+            withhold_late(self.desk, mail)
+
     @handles(Receipt)
     def receipt(self, mail: Receipt) -> None:
         """A post has an outcome: the turn's, if it is alive, else it is told now."""
@@ -342,7 +362,7 @@ class Agent(RoomMember):
 
     def _tell_late(self, mail: Receipt) -> None:
         """An outcome that the turn's receipt could not tell: a notice through the inbox, once (design)."""
-        offer = late_notice(self.system, self.spec.name, mail)
+        offer = late_notice(self.desk, mail)
         if offer is not None:
             self.desk.to_room(offer)
 

@@ -17,6 +17,8 @@ from ..messages.mail import (
     AttemptDeadline,
     AttemptEnded,
     AttemptStored,
+    Chunk,
+    Complete,
     Decide,
     Letters,
     OutcomeStored,
@@ -37,6 +39,7 @@ from ..messages.receipts import owes_notice
 from ..storage import Op, outbox, owing, turns
 from .desk import Surfaces
 from .dispatcher import StoredActor, handles
+from .outflow import STREAMING, Outflow
 from .posted import post_state
 from .presence import Presence
 from .publishing import publish
@@ -55,6 +58,7 @@ class Channel(StoredActor):
         self.at = channel_of_address(address)
         self.surfaces = surfaces
         self.presence = Presence(system, address, self.at, surfaces)
+        self.outflow = Outflow(system, address, self.at, surfaces)
         self.queue: list[PostNow] = []
         self.attempt = 0
         self.state = "idle"
@@ -79,11 +83,11 @@ class Channel(StoredActor):
 
     def may_park(self) -> bool:
         """It may go when nothing is being posted, opened or written, and no timer is its own."""
-        return self.state == "idle" and not self.queue and not self.presence.busy
+        return self.state == "idle" and not self.queue and not self.presence.busy and not self.outflow.busy
 
     def busy(self) -> bool:
         """An attempt that is out is nowhere else."""
-        return super().busy() or self.state not in ("idle", "waiting") or self.presence.busy
+        return super().busy() or self.state not in ("idle", "waiting") or self.presence.busy or self.outflow.busy
 
     # --- posts
 
@@ -304,6 +308,9 @@ class Channel(StoredActor):
     @handles(SurfaceAnswered)
     def surface_answered(self, mail: SurfaceAnswered) -> None:
         """An open, close or typing callback has answered; a post that waited for the opening goes on."""
+        if mail.what == STREAMING:
+            self.outflow.answered(mail)
+            return
         self.presence.answered(mail)
         if self.state != "opening" or self.presence.opening:
             return
@@ -328,6 +335,16 @@ class Channel(StoredActor):
     def typing(self, mail: Typing) -> None:
         """An agent began or ended to write here."""
         self.presence.typing(mail)
+
+    @handles(Chunk)
+    def chunk(self, mail: Chunk) -> None:
+        """An agent is writing here."""
+        self.outflow.put(mail)
+
+    @handles(Complete)
+    def complete(self, mail: Complete) -> None:
+        """What an agent wrote here is complete."""
+        self.outflow.put(mail)
 
     @handles(TypingAgain)
     def typing_again(self, mail: TypingAgain) -> None:

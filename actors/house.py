@@ -7,6 +7,7 @@ thread, and no actor ever sees it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+
 from ..messages.address import Address
 from ..messages.errors import InvalidSetting, NotRouted, StoreError
 from ..messages.mail import (

@@ -14,9 +14,11 @@ from ..messages.address import ReplyTo
 from ..messages.assembly import extend
 from ..messages.blocks import ToolResult
 from ..messages.contract import OverBudget
+from ..messages.drafts import Draft
 from ..messages.ladder import Exhaust, Hold, decide
 from ..messages.ladder import Retry as Again
 from ..messages.mail import (
+    GATEWAY,
     Admit,
     Admitted,
     Boundary,
@@ -25,27 +27,36 @@ from ..messages.mail import (
     Cooldown,
     Receipt,
     Refused,
+    ReplaceResults,
+    ResultsReplaced,
     ResultStored,
     Retry,
     RoundRefused,
     RoundStored,
     SendAgain,
+    Speech,
     StreamLost,
     StreamNews,
     ToolDone,
     Typing,
+    Withhold,
     channel_address,
     provider_address,
 )
-from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, TextDelta, Usage
+from ..messages.places import ChannelRef
+from ..messages.receipts import Posted
+from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, Usage
 from ..messages.rows import Row
 from ..messages.turns import Turn
 from ..storage import Op
 from ..storage import turns as turn_records
+from .admitting import Words, admit_draft
+from .aftermath import after_receipt, tell_withheld, withhold
 from .calls import Calls
 from .composer import Composer, visible
 from .desk import Desk
-from .rounds import Words, end_rows, round_rows, words
+from .rounds import end_rows, owed_rows, round_rows, withheld_results
+from .speaking import Speaking
 from .streams import RoundStream
 from .system import Letter, Timer, operator_line
 from .turn_end import TurnEnd
@@ -72,11 +83,12 @@ class TurnRun:
         self.recompile = True
         self.composer: Composer | None = None
         self.usage = Usage()
-        self.partial: list[str] = []
+        self.speaking: Speaking | None = None
         self.refusals = 0
         self.timers: list[Timer] = []
         self.began = desk.now()
         self.before = turn
+        self.owed_told = 0
         self.said: Words | None = None
 
     # --- start
@@ -112,6 +124,7 @@ class TurnRun:
             self._open()
 
     def _compile(self) -> None:
+        self._close_speaking()
         self.phase = "compiling"
         self.stream_id = self.desk.system.stream_id()
         self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
@@ -139,7 +152,10 @@ class TurnRun:
         tools = tuple(tool.definition for tool in self.desk.tools.values())
         self.phase = "streaming"
         self.stream_id = self.desk.system.stream_id()
-        self.partial = []
+        if self.speaking is None:
+            inference = f"{self.turn.agent}-{self.turn.incarnation}-{self.turn.number}-{self.stream_id}"
+            self.speaking = Speaking(self.desk, self.turn, inference)
+        self.speaking.begin_round(self.turn)
         request = Request(
             spec.model, self.messages, system, tools, spec.max_tokens, spec.thinking, True, spec.extra,
             self.turn.agent, self.stream_id,
@@ -153,12 +169,12 @@ class TurnRun:
         if self.stream is None or mail.stream != self.stream_id:
             return
         for event in self.stream.take():
-            if isinstance(event, TextDelta):
-                self.partial.append(event.text)
-            elif isinstance(event, Done):
+            if isinstance(event, Done):
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
                 self._failed(event.error)
+            elif self.speaking is not None:
+                self.speaking.event(event)
 
     def lost(self, mail: StreamLost) -> None:
         """The stream's task ended on its own; without a terminal that is a failure."""
@@ -172,21 +188,51 @@ class TurnRun:
             "inference:usage", agentName=self.turn.agent, turn=self.turn.number, input=done.usage.input,
             output=done.usage.output, read=done.usage.read, written=done.usage.written,
         )
-        if done.stop_reason == "refusal":
+        if done.stop_reason == "refusal" and self._may_guard():
+            self._guard()
+        elif done.stop_reason == "refusal":
             self._failed(ErrorRecord("refusal", "the model refused to answer"))
         elif done.calls:
             self._store_round(done)
         else:
             self._complete(done)
 
+    def _may_guard(self) -> bool:
+        return self.desk.spec.result_guard and self.turn.rounds > 0 and not self.turn.guarded
+
+    def _guard(self) -> None:
+        """The batch of results was refused: withhold it, and ask once more (agents.md 6.4, prose 7)."""
+        if self.speaking is not None:
+            self.speaking.abandon(self.turn)
+        self.turn, old, row = withheld_results(self.desk, self.turn, self.messages)
+        self.phase = "guarding"
+        self.desk.to_room(ReplaceResults(self.turn, old, row, ReplyTo(self.desk.address)))
+
+    def results_replaced(self, mail: ResultsReplaced) -> None:
+        """The results are withheld: compile again, in the same turn."""
+        if self.phase == "guarding":
+            self.turn = replace(self.turn, watermark=mail.turn.watermark)
+            self._ask()
+
     # --- a round with calls
 
     def _store_round(self, done: Done) -> None:
         self.before = self.turn
-        self.said = words(self.desk, self.turn, done, self.messages, live=True)
+        self.said = self._speak(done, live=True)
         self.turn = self.said.turn
         self.phase = "storing"
         self._commit_round()
+
+    def _speak(self, done: Done, *, live: bool) -> Words:
+        if self.speaking is None:
+            self.speaking = Speaking(self.desk, self.turn, "")
+        return self.speaking.admit(self.turn, done, self.messages, live=live)
+
+    def _close_speaking(self) -> None:
+        """A stream that is replaced or over closes every channel that it has shown something in (prose 6.5)."""
+        if self.speaking is not None:
+            self.speaking.close()
+            self.speaking = None
 
     def _commit_round(self) -> None:
         turn, me = self.turn, self.desk.address
@@ -208,6 +254,7 @@ class TurnRun:
         if self.cancel_wanted or self.refusals > len(RESEND):
             self.refusals = 0
             self.turn, self.said = self.before, None
+            self.desk.book.read()
             if self.cancel_wanted:
                 self._end("cancelled")
             else:
@@ -224,7 +271,7 @@ class TurnRun:
         if self.said is not None:
             self.end.expect(self.said.posts)
         self.phase = "tools"
-        self.calls = Calls(self.desk, self.turn, round_)
+        self.calls = Calls(self.desk, self.turn, round_, self.send_draft)
         if self.cancel_wanted:
             self._cancel_round()
             return
@@ -249,10 +296,11 @@ class TurnRun:
         if self.calls.ends_turn:
             self._end("turn_ended", results)
             return
-        self.phase = "boundary"
+        self.phase, self.owed_told = "boundary", len(self.turn.owed)
         self.desk.to_room(Boundary(
-            self.turn, round_rows(self.desk, self.turn, results), self.desk.spec.home,
-            self.desk.spec.budget // 2, self.end.told_by_results(), ReplyTo(self.desk.address),
+            replace(self.turn, owed=()), round_rows(self.desk, self.turn, results), self.desk.spec.home,
+            self.desk.spec.budget // 2, (*self.end.told(), *self.desk.book.flush()), ReplyTo(self.desk.address),
+            owed_rows(self.turn, f"{self.turn.rounds}owed", self.desk.now()),
         ))
 
     def boundary_done(self, mail: BoundaryDone) -> None:
@@ -265,7 +313,11 @@ class TurnRun:
         moved = mail.turn.locus != self.turn.locus
         if moved:
             self._typing(False)
-        self.turn = mail.turn
+        self.turn = replace(
+            self.turn, round=None, rounds=mail.turn.rounds, heard=mail.turn.heard, watermark=mail.turn.watermark,
+            locus=mail.turn.locus, silenced=mail.turn.silenced, attempt=0,
+            owed=self.turn.owed[self.owed_told:],
+        )
         if moved:
             self._typing(True)
         if self.cancel_wanted:
@@ -296,6 +348,8 @@ class TurnRun:
 
     def _failed(self, error: ErrorRecord) -> None:
         self._drop_stream()
+        if self.speaking is not None:
+            self.speaking.abandon(self.turn)
         attempt = self.turn.attempt
         decision = decide(error, attempt, jitter=self.desk.system.random.random())
         gate = provider_address(self.desk.spec.provider.name)
@@ -328,9 +382,9 @@ class TurnRun:
         """Give the turn up (agents.md 6.2); calls that have no result were interrupted."""
         self.end.error = error
         results: tuple[ToolResult, ...] = ()
-        if self.turn.round is not None:
-            self.end.restore(self.turn)
-            calls = Calls(self.desk, self.turn, self.turn.round)
+        if (round_ := self.turn.round) is not None:
+            self.turn = self.end.restore(self.turn)
+            calls = Calls(self.desk, self.turn, round_, self.send_draft)
             calls.restore(self.end.receipts)
             results = calls.results()
         self._end("exhausted", results)
@@ -338,7 +392,7 @@ class TurnRun:
     # --- the end
 
     def _complete(self, done: Done) -> None:
-        said = words(self.desk, self.turn, done, self.messages, live=False)
+        said = self._speak(done, live=False)
         self.turn = said.turn
         self.end.expect(said.posts)
         self._finish_with("completed", said.rows, said.ops, said.letters)
@@ -346,12 +400,13 @@ class TurnRun:
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
         self._drop_stream()
         rows = round_rows(self.desk, self.turn, results)
-        self._finish_with(ending, rows, self.end.told_by_results() if rows else (), ())
+        self._finish_with(ending, rows, (), ())
 
     def _finish_with(
         self, ending: str, rows: tuple[Row, ...], ops: tuple[Op, ...], letters: Sequence[Letter]
     ) -> None:
         self.phase = "ending"
+        self._close_speaking()
         self._typing(False)
         end, now = self.end, self.desk.now()
         rows = (*rows, *end_rows(self.turn, ending, end.error, self.cancelled, end.streak + 1, now))
@@ -374,17 +429,42 @@ class TurnRun:
 
     def receipt(self, mail: Receipt) -> None:
         """A post of this turn has an outcome."""
+        known = self.end.receipts.get(mail.number)
         self.end.receipts[mail.number] = mail
+        if not mail.call_id and (known is None or known.state != mail.state):
+            self._after(mail)
         if mail.call_id and self.phase == "tools" and self.calls is not None:
             self.calls.posted(mail)
         self.end.if_settled()
+
+    def _after(self, mail: Receipt) -> None:
+        judged = after_receipt(self.desk, self.turn, mail, self.end.label(mail.at))
+        self.turn = judged.turn
+        if self.end.turn is not None:
+            self.end.turn = replace(self.turn, phase="closing", round=None)
+        link = self.end.link(mail.number)
+        if judged.not_shown and self.speaking is not None and link is not None:
+            self.speaking.withdraw(link)
+
+    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
+        """Admit a draft as a post of its own, for a call that resends it (prose 5.2, 9)."""
+        self.turn, number, ops = admit_draft(self.desk, self.turn, call_id, at, draft)
+        self.end.expect({number: Posted(at, len(draft.text), call_id)})
+        speech = Speech(self.turn.agent, self.turn.number, number, at)
+        again = (self.desk.address, SendAgain(self.turn.number, speech))
+        self.desk.system.commit((turn_records.put(self.turn), *ops), ((GATEWAY, speech),), lambda _: (again,))
+
+    def withhold(self, mail: Withhold) -> None:
+        """A failure before it holds this post back: keep its words, and let the chain go on."""
+        self.turn, ops = withhold(self.desk, self.turn, mail.number)
+        tell_withheld(self.desk, self.turn, mail, ops)
 
     def send_again(self, mail: SendAgain) -> None:
         """The delay after a refused unit is over."""
         if isinstance(mail.mail, RoundRefused):
             if self.phase == "storing":
                 self._commit_round()
-        elif self.phase in ("boundary", "ending", "closing", "finishing"):
+        elif self.phase in ("boundary", "guarding", "ending", "closing", "finishing"):
             self.desk.to_room(mail.mail)
 
     def refused(self, mail: Refused) -> None:
@@ -419,12 +499,12 @@ class TurnRun:
             self.phase = "closing"
             self.end.resume(self.turn)
             return
-        self.end.restore(self.turn)
+        self.turn = self.end.restore(self.turn)
         if self.turn.round is None:
             self.start(admitted=False)
             return
         self._typing(True)
-        self.calls = Calls(self.desk, self.turn, self.turn.round)
+        self.calls = Calls(self.desk, self.turn, self.turn.round, self.send_draft)
         self.calls.restore(self.end.receipts)
         self.phase = "tools"
         self._if_all_in()
