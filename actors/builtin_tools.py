@@ -134,7 +134,10 @@ def decided(mail: Decided, asked: Asked) -> ToolDone:
     """The result of an open or a close, from the channel's answer."""
     at: ChannelRef | None = mail.record.at if mail.record is not None else None
     if mail.error:
-        text = f"The channel could not be {asked.what}ed now: {mail.error}. It stays selected to be {asked.what}ed."
+        done, desired = ("opened", "open") if asked.what == "open" else ("closed", "closed")
+        text = f"The channel could not be {done} now: {mail.error}."
+        if mail.record is not None and mail.record.desired == desired:
+            text += f" It stays selected to be {done}."
         result = ToolResult(asked.call_id, (Text(text),), True)
         return ToolDone(asked.turn, asked.round, asked.call_id, result)
     if asked.what == "open":

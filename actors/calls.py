@@ -6,20 +6,24 @@ turn: a bad call, a missing tool and a raising tool are error results that say w
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..messages.blocks import Text, ToolCall, ToolResult
+from ..messages.locus import after_opening
 from ..messages.mail import Receipt, ResultStored, ToolDone
+from ..messages.places import Place
 from ..messages.speech import bare_name
 from ..messages.turns import Round, Turn
+from ..storage import Op, Snapshot, registry
 from ..storage import turns as turn_records
 from .builtin_tools import BUILTINS, CallContext
 from .desk import Desk
 from .drafts_tool import Resend, SendDraft
 from .posted import send_result
 from .rounds import calls_of
-from .sends import target
+from .sends import resolve_channel, target
 from .system import JobRefused, Task
 from .tools import BadCall, Tool, ToolContext
 
@@ -46,6 +50,7 @@ class Calls:
         self._results: dict[str, ToolResult] = {}
         self._on_disk: set[str] = set()
         self._tasks: dict[str, Task] = {}
+        self._opened: dict[str, Place] = {}
         self.ends_turn = False
 
     @property
@@ -60,6 +65,14 @@ class Calls:
     def results(self) -> tuple[ToolResult, ...]:
         """All results, in the order of the calls."""
         return tuple(self._results[call_id] for call_id in self.calls)
+
+    def opened(self, turn: Turn) -> tuple[Turn, tuple[Op, ...]]:
+        """The turn after its round's last `channel_open`, which moves the locus and says so itself (agents.md 10.4)."""
+        last = next((self._opened[call_id] for call_id in reversed(self.calls) if call_id in self._opened), None)
+        locus = after_opening(turn.mode, self.desk.spec.home, turn.locus, last)
+        if locus is None or locus == turn.locus:
+            return turn, ()
+        return replace(turn, locus=locus), (registry.put_setting(f"locus:{turn.agent}", str(locus.at)),)
 
     # --- dispatch
 
@@ -141,6 +154,8 @@ class Calls:
         self._results[mail.call_id] = mail.result
         self._tasks.pop(mail.call_id, None)
         self.ends_turn = self.ends_turn or mail.ends_turn
+        if mail.opened is not None:
+            self._opened[call.id] = mail.opened
         self.desk.system.trace(
             "tool:failed" if mail.result.is_error else "tool:completed",
             agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id,
@@ -205,12 +220,28 @@ class Calls:
         turn = self.turn
         with self.desk.system.store.snapshot() as snap:
             stored = turn_records.results(snap, turn.room, turn.agent, turn.number, self.round.number)
+            self._opened.update(_opened_before(snap, self.calls.values(), stored, self.desk.tools))
         for call in self.calls.values():
             kept = stored.get(call.id)
             ends = kept is not None and not kept.is_error and bare_name(call.name) == "skip_reply"
             self.ends_turn = self.ends_turn or ends
             self._results[call.id] = stored.get(call.id) or self._open_result(call, "interrupted", receipts)
         self._on_disk.update(self.calls)
+
+
+def _opened_before(
+    snap: Snapshot, made: Iterable[ToolCall], stored: Mapping[str, ToolResult], tools: Mapping[str, Tool]
+) -> Iterator[tuple[str, Place]]:
+    """What the `channel_open` calls among stored results have opened."""
+    for call in made:
+        result = stored.get(call.id)
+        if call.name != "channel_open" or call.name not in tools or result is None or result.is_error:
+            continue
+        try:
+            given = tools[call.name].parse(call.arguments)
+            yield call.id, Place(resolve_channel(snap, given["channelId"], given.get("serverId")))
+        except BadCall:
+            continue
 
 
 class Finished:

@@ -1,7 +1,7 @@
 """Cells: the inbox of an address, whether or not its actor is built right now.
 
 A cell outlives a rebuild: mail and stash stay, only the actor object is replaced. A closed cell (parked or
-ended) gives its mail on through its house. One thread at a time runs a cell; it decides nothing about
+ended) gives its mail on through its keeper. One thread at a time runs a cell; it decides nothing about
 supervision or parking itself.
 """
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 OPEN, PARKED, ENDED = 0, 1, 2
 
 
-class Housed(Protocol):
+class Tenant(Protocol):
     """An actor as its cell sees it."""
 
     address: Address
@@ -59,10 +59,10 @@ class Housed(Protocol):
         ...
 
 
-class House(Protocol):
+class Keeper(Protocol):
     """Who owns cells: builds their actors, answers for their failures, closes them."""
 
-    def build(self, cell: "Cell") -> Housed:
+    def build(self, cell: "Cell") -> Tenant:
         """A new actor for the cell."""
         ...
 
@@ -74,7 +74,7 @@ class House(Protocol):
         """Run the cell again after so long; nobody else runs it meanwhile."""
         ...
 
-    def emptied(self, cell: "Cell", actor: Housed) -> None:
+    def emptied(self, cell: "Cell", actor: Tenant) -> None:
         """No mail is left: park the cell or let it rest."""
         ...
 
@@ -88,7 +88,7 @@ class House(Protocol):
 
 
 class _Node(NamedTuple):
-    house: int
+    keeper: int
     kind: str
     name: str
 
@@ -99,13 +99,13 @@ class _Node(NamedTuple):
 class Cell(Inbox):
     """The inbox of one address."""
 
-    __slots__ = ("actor", "address", "closed", "failures", "house", "stash", "suspended")
+    __slots__ = ("actor", "address", "closed", "failures", "keeper", "stash", "suspended")
 
-    def __init__(self, scheduler: Scheduler, house: House, address: Address) -> None:
+    def __init__(self, scheduler: Scheduler, keeper: Keeper, address: Address) -> None:
         super().__init__(scheduler)
-        self.house = house
+        self.keeper = keeper
         self.address = address
-        self.actor: Housed | None = None
+        self.actor: Tenant | None = None
         self.stash: deque[Any] = deque()
         self.closed = OPEN
         self.failures = 0
@@ -114,13 +114,13 @@ class Cell(Inbox):
     @property
     def node(self) -> object:
         """The address stands for the cell, since parking replaces cells."""
-        return _Node(id(self.house), self.address.kind, self.address.name)
+        return _Node(id(self.keeper), self.address.kind, self.address.name)
 
     def put(self, mail: Any, /) -> None:
         """Append mail; a closed cell gives it on."""
         self.mails.append(mail)
         if self.closed:
-            self.house.forward(self)
+            self.keeper.forward(self)
         elif self.token:
             self.wake()
 
@@ -145,17 +145,17 @@ class Cell(Inbox):
             if self.actor is not None:
                 pause = self._deliver(self.actor, limit)
         if self.closed:
-            self.house.bury(self)
+            self.keeper.bury(self)
         elif pause:
-            self.house.suspend(self, pause)
+            self.keeper.suspend(self, pause)
         elif self.mails or self.actor is None:
             self.scheduler.ready(self)
         else:
-            self.house.emptied(self, self.actor)
+            self.keeper.emptied(self, self.actor)
 
     def _build(self) -> float:
         try:
-            actor = self.house.build(self)
+            actor = self.keeper.build(self)
             actor.move_in(self)
             self.actor = actor
             actor.starting()
@@ -163,7 +163,7 @@ class Cell(Inbox):
             return self.lose(None, error)
         return 0.0
 
-    def _deliver(self, actor: Housed, limit: int) -> float:
+    def _deliver(self, actor: Tenant, limit: int) -> float:
         mails = self.mails
         while mails and limit and not self.closed:
             limit -= 1
@@ -179,7 +179,7 @@ class Cell(Inbox):
         """The actor raised: let it go. Seconds until it may be built anew."""
         self.let_go()
         self.failures += 1
-        return self.house.failed(self, mail, error)
+        return self.keeper.failed(self, mail, error)
 
     def let_go(self) -> None:
         """Drop the actor; its mail stays for the next one."""

@@ -20,12 +20,16 @@ from ..messages.mail import (
     Chunk,
     Complete,
     Decide,
+    DecisionStored,
     Letters,
+    OfferAnswer,
     OutcomeStored,
     PostEnded,
     PostNow,
     Receipt,
+    Relabel,
     Rerelease,
+    StillBehind,
     SurfaceAnswered,
     TryAgain,
     Typing,
@@ -34,7 +38,7 @@ from ..messages.mail import (
     channel_of_address,
 )
 from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after
-from ..messages.posts import NotSent, OutboxEntry, Outcome, Unknown
+from ..messages.posts import Delivered, NotSent, OutboxEntry, Outcome, Unknown
 from ..messages.receipts import owes_notice
 from ..storage import Op, outbox, owing, turns
 from .desk import Surfaces
@@ -61,6 +65,7 @@ class Channel(StoredActor):
         self.outflow = Outflow(system, address, self.at, surfaces)
         self.queue: list[PostNow] = []
         self.attempt = 0
+        self.part = 0
         self.state = "idle"
         self.task: Task | None = None
         self.timer: Timer | None = None
@@ -72,7 +77,6 @@ class Channel(StoredActor):
 
     def loaded(self) -> None:
         """Read what a crash or a parking left: posts that wait, and one whose attempt has no outcome."""
-        self.state = "idle"
         with self.system.store.snapshot() as snap:
             entries = outbox.unfinished_of(snap, self.at)
             self.presence.load(snap)
@@ -88,6 +92,10 @@ class Channel(StoredActor):
     def busy(self) -> bool:
         """An attempt that is out is nowhere else."""
         return super().busy() or self.state not in ("idle", "waiting") or self.presence.busy or self.outflow.busy
+
+    def replaced(self) -> None:
+        """Another object takes over: who waits for a decision is answered by it."""
+        self.presence.hand_over()
 
     # --- posts
 
@@ -113,7 +121,20 @@ class Channel(StoredActor):
     def _queue_behind(self, post: PostNow, parts: Sequence[OutboxEntry]) -> None:
         reason = "an earlier message to this channel waits"
         queued = [replace(p, state="queued", reason=reason) for p in parts if p.state == "admitted"]
-        self._write(_puts(queued), self._told(post, [p for p in parts if p.state != "admitted"] + queued))
+        if not queued:
+            return
+        letters = self._told(post, [p for p in parts if p.state != "admitted"] + queued)
+        # Not written again as it is, like an outcome: the post may have left by then.
+        me = self.address
+        self.system.commit(_puts(queued), letters, lambda _: ((me, StillBehind(post)),))
+
+    @handles(StillBehind)
+    def still_behind(self, mail: StillBehind) -> None:
+        """Say again that a post waits behind another, if it still does."""
+        if mail.wait:
+            self.system.after(WRITE_AGAIN, self.address, StillBehind(mail.post, False))
+        elif self.state == "waiting" and mail.post in self.queue[1:]:
+            self._queue_behind(mail.post, self._parts(mail.post))
 
     def _advance(self) -> None:
         """Try the head, if nothing is under way."""
@@ -131,22 +152,29 @@ class Channel(StoredActor):
         if part.state == "sending" and surface is None:
             self.state = "waiting"
         elif part.state == "sending" and surface is not None and not surface.keeps_keys:
-            self.attempt += 1
             self._settle(post, part, Unknown("the process ended before its answer came"))
         elif surface is None:
-            self.attempt += 1
             self._settle(post, part, NotSent(f"no publisher is registered for server {self.at.server!r}"))
-        elif self.presence.open_first(self._open_reason(part)):
+        else:
+            self._open_or_begin(post, part)
+
+    def _open_or_begin(self, post: PostNow, part: OutboxEntry) -> None:
+        way = self.presence.way(self._open_reason(part))
+        if way == "open":
+            self._begin(part)
+        elif way == "wait":
             self.state = "opening"
         else:
-            self._begin(part)
+            self._settle(post, part, NotSent("the channel is being closed; open it first", permanent=True))
 
     def _open_reason(self, part: OutboxEntry) -> str:
         return "opened-by-reply" if part.call_id else "opened-by-delivery"
 
     def _begin(self, part: OutboxEntry) -> None:
         self.state = "recording"
-        self.attempt += 1
+        # Unlike any number of an earlier object of this channel, whose answers may still come.
+        self.attempt = self.system.stream_id()
+        self.part = part.part
         began = begin_attempt(part, self.system.clock.now())
         me, attempt = self.address, self.attempt
         self.system.commit(
@@ -164,7 +192,7 @@ class Channel(StoredActor):
             self._wait(WRITE_AGAIN)
             return
         post = self.queue[0]
-        part = next(p for p in self._parts(post) if p.state == "sending")
+        part = self._parts(post)[self.part]
         surface = self.surfaces.get(self.at.server)
         self.state = "posting"
         if surface is None:
@@ -177,7 +205,7 @@ class Channel(StoredActor):
         """An asynchronous publisher has not answered in time; its answer may still come."""
         if self.state == "posting" and mail.attempt == self.attempt:
             post = self.queue[0]
-            part = next(p for p in self._parts(post) if p.state == "sending")
+            part = self._parts(post)[self.part]
             self._settle(post, part, Unknown("no answer came before the deadline"))
 
     @handles(AttemptEnded)
@@ -193,18 +221,23 @@ class Channel(StoredActor):
             self._correct(mail, part)
 
     def _correct(self, mail: AttemptEnded, part: OutboxEntry) -> None:
-        """A late answer corrects the outbox and sends nothing (design)."""
-        if part.state not in ("unknown", "queued", "sending") or isinstance(mail.outcome, Unknown):
+        """A late confirmation corrects outbox and receipt, and sends nothing (design); nothing else late matters."""
+        if part.state == "delivered" or not isinstance(mail.outcome, Delivered):
             return
         corrected = after_attempt(part, mail.outcome, True, self.system.clock.now())
-        if corrected.state == "queued" and part.state == "unknown":
-            return  # it did not leave then, but its author was told otherwise: it is not sent now
-        forget = owing.delete(part.agent, part.turn, part.number) if corrected.state == "delivered" else None
-        self._write((*outbox.put(corrected), *((forget,) if forget else ())), ())
+        parts = [corrected if p.part == corrected.part else p for p in self._parts(mail.post)]
+        receipt = post_state(parts)
+        ops = outbox.put(corrected)
+        if receipt is None or not owes_notice(receipt.state):
+            ops = (*ops, owing.delete(part.agent, part.turn, part.number))
+        self._trace(part, corrected)
+        self._write(ops, (*self._told(mail.post, parts), (self.address, TryAgain("a late confirmation"))))
 
     # --- outcomes
 
     def _settle(self, post: PostNow, part: OutboxEntry, outcome: Outcome) -> None:
+        if part.state == "delivered":
+            outcome = Delivered(part.message_id)  # an earlier attempt was confirmed while this one was out
         surface = self.surfaces.get(self.at.server)
         keeps = surface is not None and surface.keeps_keys
         self.task = None
@@ -214,6 +247,7 @@ class Channel(StoredActor):
         now = {p.part: p for p in (*parts, *changed)}
         whole = [now[index] for index in sorted(now)]
         self.state = "writing"
+        self.attempt = self.system.stream_id()
         self.retry_in = backoff(ended) if ended.state == "queued" else None
         ops = _puts(changed)
         receipt = post_state(whole)
@@ -305,31 +339,52 @@ class Channel(StoredActor):
         """Somebody decides whether the channel is open."""
         self.presence.decide(mail)
 
+    @handles(Relabel)
+    def relabel(self, mail: Relabel) -> None:
+        """The channel has another name."""
+        self.presence.relabel(mail)
+
+    @handles(DecisionStored)
+    def decision_stored(self, mail: DecisionStored) -> None:
+        """A decision is on disk; where no surface has to follow it, what waited for it goes on."""
+        self.presence.stored(mail)
+        self._after_operation()
+
     @handles(SurfaceAnswered)
     def surface_answered(self, mail: SurfaceAnswered) -> None:
-        """An open, close or typing callback has answered; a post that waited for the opening goes on."""
+        """An open, close, typing or stream callback has answered."""
         if mail.what == STREAMING:
             self.outflow.answered(mail)
-            return
-        self.presence.answered(mail)
-        if self.state != "opening" or self.presence.opening:
+        elif self.presence.answered(mail.serial, mail.error, mail.permanent):
+            self._after_operation()
+
+    def _after_operation(self) -> None:
+        """A post that waited for the opening goes on, or has failed with it."""
+        if self.state != "opening" or (self.presence.working and not self.presence.closing):
             return
         self.state = "idle"
         failure = self.presence.failure
         if not failure:
-            self._tell_opened()
+            self._tell_opened(self.queue[0].agent)
             self._advance()
             return
         post = self.queue[0]
         part = next((p for p in self._parts(post) if not p.ended), None)
         if part is not None:
-            self.attempt += 1
             self._settle(post, part, NotSent(f"the channel could not be opened: {failure}", self.presence.permanent))
 
-    def _tell_opened(self) -> None:
-        offer = self.presence.opened_notice(self.queue[0].agent)
+    def _tell_opened(self, agent: str, after: float = 0.0) -> None:
+        offer = self.presence.opened_notice(agent)
         if offer is not None:
-            self.system.tell(*offer)
+            self.system.after(after, *offer)
+
+    @handles(OfferAnswer)
+    def offer_answer(self, mail: OfferAnswer) -> None:
+        """The room has the notice that the channel is open, or could not store it."""
+        if mail.error is None:
+            self.presence.told_opened()
+        else:
+            self._tell_opened(self.presence.author, WRITE_AGAIN)
 
     @handles(Typing)
     def typing(self, mail: Typing) -> None:

@@ -17,11 +17,11 @@ from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.errors import NotRouted
 from ..storage.operator_log import OperatorLog
 from .bridge import unwrapped
-from .cells import ENDED, PARKED, Cell, Housed
+from .cells import ENDED, PARKED, Cell, Tenant
 from .inbox import Inbox, Waiting, here
 from .pykka_actor import PooledActor, refuse
 from .pykka_future import Timeout, asked
-from .supervision import MOST_REBUILDS, log_failure, rebuild_delay
+from .supervision import MOST_REBUILDS, described, log_failure, rebuild_delay
 from .system import Builder, Clock, Letter, Mail, Store, System, Unit, operator_line
 from .timers import Alarm
 from .traces import Trace, TraceBus
@@ -221,11 +221,11 @@ class Delivery:
         self.ready(cell)
         return True
 
-    # What a cell asks of its house.
+    # What a cell asks of its keeper.
 
-    def build(self, cell: Cell) -> Housed:
+    def build(self, cell: Cell) -> Tenant:
         """A new actor for the cell, by its kind's builder."""
-        return cast(Housed, self._builders[cell.address.kind](cast(System, self), cell.address))
+        return cast(Tenant, self._builders[cell.address.kind](cast(System, self), cell.address))
 
     def failed(self, cell: Cell, mail: Any, error: BaseException) -> float:
         """Log, answer, and say when the actor is built anew; past the limit it is ended."""
@@ -233,8 +233,7 @@ class Delivery:
         log_failure(cell.address, mail, error, delay)
         reply = getattr(mail, "reply", None)
         if isinstance(reply, ReplyTo):
-            text = f"{type(error).__name__}: {error}"
-            self.tell(reply.address, MailFailed(cell.address, mail, text, reply.key))
+            self.tell(reply.address, MailFailed(cell.address, mail, described(error), reply.key))
         if delay is not None:
             self.rebuilt += 1
             return delay
@@ -261,7 +260,7 @@ class Delivery:
             cell.suspended = False
         self.ready(cell)
 
-    def emptied(self, cell: Cell, actor: Housed) -> None:
+    def emptied(self, cell: Cell, actor: Tenant) -> None:
         """No mail is left: park the cell if its actor may be parked, else let it rest."""
         try:
             parks = self.parks(cell, actor)
@@ -278,7 +277,7 @@ class Delivery:
         if cell.closed and cell.take_token():
             self.bury(cell)
 
-    def parks(self, cell: Cell, actor: Housed) -> bool:
+    def parks(self, cell: Cell, actor: Tenant) -> bool:
         """Whether to park the actor, whose inbox is empty."""
         return not actor.loading and not actor.busy() and actor.may_park()
 

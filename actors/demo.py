@@ -76,6 +76,7 @@ class Demo:
         self._ask(4, 5, 6)
         self._deferred = sum(not self._platform.answers(number) for number in (4, 5, 6))
         self._on.aside("ada is counting; what was said meanwhile is on disk and waits for its turn")
+        self._platform.enough()
         self._answered(3, 4, 5, 6)
 
     def _a_kill(self) -> None:
@@ -98,6 +99,7 @@ class Demo:
         self._on.aside("the platform delivers two messages a second time, as platforms do")
         for number in (7, 10):
             self._platform.say(number, *QUESTIONS[number], again=True)
+        self._platform.enough()
         self._answered(7, 8, 9, 10)
         self._platform.wait(
             lambda _: len(self._platform.duplicates) >= 2 and len(self._platform.repeated) >= len(self._platform.lost),

@@ -25,6 +25,7 @@ class Line:
     def __init__(self) -> None:
         self._writing = threading.Lock()
         self._receipts: dict[str, threading.Event] = {}
+        self.enough = threading.Event()
 
     def tell(self, **value: Any) -> None:
         """Write one value."""
@@ -41,15 +42,15 @@ class Line:
         return Unknown("the platform gave no receipt")
 
     def receipt(self, key: str) -> None:
-        """The platform has the post."""
+        """The platform has the post: whoever waits for that goes on."""
         self._receipts.setdefault(key, threading.Event()).set()
 
 
 def main(folder: Path) -> None:
     """Open the runtime and serve until standard input ends or says stop."""
     line = Line()
-    with Runtime.open(folder, residents=demo_script.residents(folder.parent / "tools.jsonl"),
-                      provider=demo_script.provider()) as runtime:
+    residents = demo_script.residents(folder.parent / "tools.jsonl", line.enough)
+    with Runtime.open(folder, residents=residents, provider=demo_script.provider()) as runtime:
         runtime.publisher(SERVER, keeps_keys=True)(line.post)
         line.tell(kind="ready")
         for text in sys.stdin:
@@ -58,14 +59,17 @@ def main(folder: Path) -> None:
                 break
             if value["kind"] == "receipt":
                 line.receipt(value["key"])
-                continue
-            message = Incoming(
-                SERVER, value["channel"], Author(value["author"], value["author"]), value["text"], id=value["id"],
-                mentions=(value["to"],),
-            )
-            accepted = runtime.receive(message)
-            line.tell(kind="accepted", id=value["id"], duplicate=accepted.duplicate)
+            elif value["kind"] == "enough":
+                line.enough.set()
+            elif value["kind"] == "say":
+                accepted = runtime.receive(_incoming(value))
+                line.tell(kind="accepted", id=value["id"], duplicate=accepted.duplicate)
     line.tell(kind="stopped")
+
+
+def _incoming(value: dict[str, str]) -> Incoming:
+    author = Author(value["author"], value["author"])
+    return Incoming(SERVER, value["channel"], author, value["text"], id=value["id"], mentions=(value["to"],))
 
 
 if __name__ == "__main__":

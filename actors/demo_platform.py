@@ -138,6 +138,10 @@ class Platform:
             self._show(self.shown[-1])
         self._live.tell(kind="say", channel=channel, author=who, text=text, to=to, id=str(number))
 
+    def enough(self) -> None:
+        """Let a tool that takes its time come to its end."""
+        self._live.tell(kind="enough")
+
     def until_accepted(self, *numbers: int) -> None:
         """Wait until the house has taken these messages."""
         self.wait(lambda _: all(n in self.accepted for n in numbers), f"messages {numbers} to be accepted")

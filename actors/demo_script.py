@@ -7,6 +7,7 @@ but the request it is given, as a model does, so what it answers after a restart
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from .spec import Resident
 from .tools import ToolContext
 
 FIRST_CHANNEL = "#garden"
-COUNT_SECONDS = 2.0
+COUNT_SECONDS = 0.8
 
 _WARMTH = {"greenhouse": "21.5 °C", "cellar": "9 °C"}
 _PLANTS = {"tomatoes": 48, "pumpkins": 12}
@@ -30,15 +31,15 @@ def provider() -> Scripted:
     return Scripted(chunk=12, gap=0.005).always(_ada, agent="ada").always(_bert, agent="bert")
 
 
-def residents(journal: Path) -> list[Resident]:
-    """Ada, who has tools, and bert. Every run of a tool adds a line to the journal."""
+def residents(journal: Path, enough: threading.Event) -> list[Resident]:
+    """Ada, who has tools, and bert. Every run of a tool adds a line to the journal; counting goes on until `enough`."""
     return [
-        Resident("ada", "scripted", "You look after the garden and answer briefly.", tools=_tools(journal)),
+        Resident("ada", "scripted", "You look after the garden and answer briefly.", tools=_tools(journal, enough)),
         Resident("bert", "scripted", "You look after the kitchen and answer briefly."),
     ]
 
 
-def _tools(journal: Path) -> list[Callable[..., object]]:
+def _tools(journal: Path, enough: threading.Event) -> list[Callable[..., object]]:
     def note(context: ToolContext, what: str) -> None:
         with journal.open("a") as file:
             file.write(json.dumps({"call": context.call_id, "what": what}) + "\n")
@@ -60,6 +61,9 @@ def _tools(journal: Path) -> list[Callable[..., object]]:
         """
         note(context, "count")
         await asyncio.sleep(COUNT_SECONDS)
+        while not enough.is_set():
+            await asyncio.sleep(0.02)
+        enough.clear()
         note(context, "counted")
         return str(_PLANTS.get(plants, 0))
 

@@ -22,6 +22,8 @@ from ..messages.mail import (
     Receive,
     Received,
     Refused,
+    Relabel,
+    channel_address,
     room_address,
 )
 from ..messages.places import ChannelRef
@@ -126,12 +128,13 @@ class Directory(StoredActor):
         known = self.channels.get(message.place)
         if known is None:
             made = ChannelRecord(message.place, message.kind, message.label or "", seen_at=now)
-        elif message.label and message.label != known.label:
-            made = replace(known, label=message.label)
-        else:
-            return None, ()
-        self.channels[message.place] = made
-        return (made if known is None else None), (registry.put_channel(made),)
+            self.channels[message.place] = made
+            return made, (registry.put_channel(made),)
+        if message.label and message.label != known.label:
+            # From its registration on the channel alone writes its record: a copy from here would undo a decision.
+            self.channels[message.place] = replace(known, label=message.label)
+            self.system.tell(channel_address(message.place), Relabel(message.label))
+        return None, ()
 
     @handles(OfferAnswer)
     def offer_answer(self, mail: OfferAnswer) -> None:

@@ -14,7 +14,7 @@ _DELIVERED: PostState = "delivered"
 
 
 def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
-    """The receipt of a post, or None while it has none: delivered only if every part was, failed only if none can be."""
+    """The receipt of a post, or None while it has none: delivered if every part was, failed if none can be."""
     if not parts:
         return None
     states: list[PostState] = [part.state for part in parts]

@@ -274,7 +274,7 @@ class Room(StoredActor):
             unit.drain(snap, mail.budget, voices=self._live_voices(snap))
             stored = log.between(snap, turn.branch, turn.watermark, self.state.end)
         others = [p for p in stored if not _of_turn(p.row, turn)]
-        unit.ops.extend(_results_gone(turn))
+        unit.ops.extend((*_results_gone(turn), *mail.ops))
         heard = others + [p for p in unit.rows if not _of_turn(p.row, turn)]
         heard += unit.append(mail.notices)
         after = self._after_boundary(mail, heard, unit)
@@ -282,7 +282,7 @@ class Room(StoredActor):
             heard += unit.append([self._routing_row(after, after.locus, moved=True)])
             unit.ops.append(registry.put_setting(f"locus:{turn.agent}", str(after.locus.at)))
         after = replace(after, watermark=unit.end)
-        unit.ops += [turns.put(after), *mail.ops]
+        unit.ops.append(turns.put(after))
         progress.rounds = after.rounds
         self._send(unit, ((agent_address(turn.agent), BoundaryDone(after, tuple(heard))),), mail, turn.agent)
 

@@ -18,7 +18,7 @@ from ..storage.store import Store
 from ..storage.units import Unit
 from ..storage.writers import SteppedWriter
 from .bridge import Finish, LoopTask
-from .cells import Cell, Housed
+from .cells import Cell, Tenant
 from .clock import VirtualClock
 from .delivery import Delivery
 from .faults import Faults, FaultSource, InjectedFault
@@ -263,7 +263,7 @@ class Simulation(Delivery):
         self.failures.append((cell.address, "" if mail is None else type(mail).__name__, error))
         return super().failed(cell, mail, error)
 
-    def parks(self, cell: Cell, actor: Housed) -> bool:
+    def parks(self, cell: Cell, actor: Tenant) -> bool:
         """As on threads, and now and then an idle actor that did not ask for it."""
         if super().parks(cell, actor):
             return True

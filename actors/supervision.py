@@ -31,6 +31,14 @@ def rebuild_delay(failures: int) -> float | None:
     return None if _STOP(state) else float(_WAIT(state))
 
 
+def described(error: BaseException) -> str:
+    """The error's type and text; an error whose text cannot be made is described all the same."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}, whose text cannot be made"
+
+
 def named_fields(mail: Any) -> dict[str, Any]:
     """What the mail says about agent, turn, room and message, for the log (S12)."""
     found = {name: getattr(mail, name, None) for name in _NAMED}

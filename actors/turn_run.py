@@ -297,9 +297,10 @@ class TurnRun:
             self._end("turn_ended", results)
             return
         self.phase, self.owed_told = "boundary", len(self.turn.owed)
+        turn, known = self.calls.opened(replace(self.turn, owed=()))
         self.desk.to_room(Boundary(
-            replace(self.turn, owed=()), round_rows(self.desk, self.turn, results), self.desk.spec.home,
-            self.desk.spec.budget // 2, (*self.end.told(), *self.desk.book.flush()), ReplyTo(self.desk.address),
+            turn, round_rows(self.desk, self.turn, results), self.desk.spec.home, self.desk.spec.budget // 2,
+            (*self.end.told(), *self.desk.book.flush(), *known), ReplyTo(self.desk.address),
             owed_rows(self.turn, f"{self.turn.rounds}owed", self.desk.now()),
         ))
 

@@ -5,6 +5,7 @@ it waits, up to a limit, so nested asks cannot starve the pool. Daemon threads: 
 function returns ends, whatever is still running.
 """
 
+import logging
 import os
 import queue
 import threading
@@ -12,6 +13,7 @@ import threading
 from .inbox import Inbox, Waiting, here
 from .waits import waiting
 
+_log = logging.getLogger(__name__)
 SLICE = 64
 MOST_BLOCKED = 32
 
@@ -107,7 +109,12 @@ class Workers:
             inbox = get()
             if inbox is None:
                 break
-            inbox.run(SLICE)
+            try:
+                inbox.run(SLICE)
+            except BaseException:
+                # Every handler's error is dealt with in the slice; this is a fault of the runtime itself.
+                _log.critical("the slice of %s raised; it goes on with its next mail", inbox, exc_info=True)
+                inbox.rest()
             if self._surplus and self._retire():
                 break
         with self._lock:

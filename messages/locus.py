@@ -38,6 +38,12 @@ def said(rows: Iterable[Placed]) -> list[Row]:
     return [p.row for p in rows if through_inbox(p.row) and is_conversational(p.row)]
 
 
+def after_opening(mode: ProseMode, home: ChannelRef | None, locus: Place | None, place: Place | None) -> Place | None:
+    """Where the locus is after a round in which the agent itself opened `place` (agents.md 10.6, prose 16.5)."""
+    moves = place is not None and home is None and mode in MODES_WITH_LOCUS
+    return place if moves else locus
+
+
 def repinned(
     mode: ProseMode, home: ChannelRef | None, locus: Place | None, rows: Sequence[Placed], agent: str,
     sent_to: Sequence[ChannelRef],

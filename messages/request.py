@@ -86,13 +86,31 @@ class ErrorRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit of a provider: so many a minute, how many are left now, and the seconds until all are back."""
+
+    per_minute: int
+    left: int
+    full_in: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a provider lets its callers ask for; None where it says nothing."""
+
+    requests: Limit | None = None
+    tokens: Limit | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """The provider began to answer."""
+    """The provider began to answer. `limits`: what its answer's head said of them."""
 
     message_id: str = ""
     model: str = ""
     usage: Usage = Usage()
     dropped_thinking: tuple[Mapping[str, Any], ...] = ()
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)

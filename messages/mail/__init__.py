@@ -70,12 +70,15 @@ from .speech import Chunk as Chunk
 from .speech import Complete as Complete
 from .speech import Decide as Decide
 from .speech import Decided as Decided
+from .speech import DecisionStored as DecisionStored
 from .speech import OutcomeStored as OutcomeStored
 from .speech import PostEnded as PostEnded
 from .speech import PostNow as PostNow
+from .speech import Relabel as Relabel
 from .speech import ReleaseAgain as ReleaseAgain
 from .speech import Rerelease as Rerelease
 from .speech import Speech as Speech
+from .speech import StillBehind as StillBehind
 from .speech import SurfaceAnswered as SurfaceAnswered
 from .speech import TryAgain as TryAgain
 from .speech import Typing as Typing

@@ -96,6 +96,14 @@ class WriteAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class StillBehind:
+    """That a post waits behind another could not be written: see in a while whether it still does."""
+
+    post: PostNow
+    wait: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class TryAgain:
     """The backoff of the channel's head is over, or its server is connected again."""
 
@@ -118,6 +126,21 @@ class Decided:
     record: ChannelRecord | None
     error: str = ""
     key: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionStored:
+    """A decision about the channel is on disk (or was refused: `error`); the surface may be asked to follow it."""
+
+    serial: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relabel:
+    """People call the channel by another name now."""
+
+    label: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,19 @@ def shape(rows: list[Row]) -> list[str]:
     return words
 
 
+def asked(request: Request, author: str = "zoe") -> str:
+    """The newest words of `author` in a request."""
+    return next((text for text in reversed(request_texts(request)) if text.startswith(f"{author}")), "")
+
+
+def rounds_since(request: Request, author: str = "zoe") -> int:
+    """How many rounds of its own the agent has had since the newest words of `author`."""
+    count = 0
+    for message, text in zip(request.messages, request_texts(request), strict=True):
+        count = 0 if text.startswith(author) else count + (message.role == "assistant")
+    return count
+
+
 def holds(request: Request, words: str) -> bool:
     """Whether a request contains these words."""
     return any(words in text for text in request_texts(request))

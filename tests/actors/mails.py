@@ -1,9 +1,11 @@
 """Mail and actors that the tests of this folder share."""
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
-from manyminds.actors.dispatcher import Actor, handles
+from manyminds.actors.dispatcher import Actor, StoredActor, handles
+from manyminds.actors.pool import Pool
 from manyminds.actors.simulation import Simulation
 from manyminds.actors.system import System
 from manyminds.messages.address import Address, ReplyTo
@@ -84,3 +86,53 @@ def with_box(sim: Simulation) -> list[Any]:
     got: list[Any] = []
     sim.register("box", lambda system, address: Collector(system, address, got))
     return got
+
+
+def fresh_counter() -> type[Counter]:
+    """A counter with a count of builds of its own."""
+    return type("FreshCounter", (Counter,), {"built": 0})
+
+
+class Stored(StoredActor):
+    """Remembers, in memory, what it was told since it was loaded; `log` outlives it."""
+
+    log: list[Any] = []  # noqa: RUF012
+
+    def loaded(self) -> None:
+        self.log.append("loaded")
+
+    @handles(Count)
+    def count(self, mail: Count) -> None:
+        self.log.append(mail.number)
+
+    @handles(Break)
+    def fail(self, mail: Break) -> None:
+        raise mail.error
+
+
+def fresh_stored() -> type[Stored]:
+    """A stored actor with a log of its own."""
+    return type("FreshStored", (Stored,), {"log": []})
+
+
+class Mailbox:
+    """Mail for the test, which may wait for so many."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.mails: list[Any] = []
+        self._changed = threading.Condition()
+        inbox = self
+
+        class Box(Actor):
+            def receive(self, mail: object) -> bool:
+                with inbox._changed:
+                    inbox.mails.append(mail)
+                    inbox._changed.notify()
+                return True
+
+        pool.register("box", Box)
+
+    def wait(self, count: int, timeout: float = 20.0) -> list[Any]:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.mails) >= count, timeout), self.mails
+            return self.mails

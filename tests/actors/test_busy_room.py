@@ -10,16 +10,18 @@ import pytest
 
 from manyminds.actors import house as houses
 from manyminds.actors.agent import Agent
+from manyminds.actors.faults import Faults
 from manyminds.actors.providers.scripted import Answer, Scripted, newest_text
 from manyminds.actors.room import Room
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import text_of
-from manyminds.messages.errors import Failed
+from manyminds.messages.errors import Failed, StoreError
 from manyminds.messages.mail import Offer, StreamNews
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import NotSent
 from manyminds.messages.request import Request
-from manyminds.storage import registry, seen
+from manyminds.storage import Unit, registry, seen
+from manyminds.storage.keys import INBOX
 from tests.actors.simulated import SERVER, SimulatedHouse, request_texts, variations
 
 ADA = Resident("ada", "m")
@@ -124,6 +126,33 @@ def test_one_id_is_one_message(seeds: list[int]) -> None:
                 assert not house.insist(house.message("ada: hello", "#b", id="m1", to="ada")).duplicate
                 house.settle()
                 assert house.last_turn("ada") == 2
+
+
+def test_a_twin_waits_for_the_first(seeds: list[int]) -> None:
+    """[the host's API] A second call with an id in flight is answered when the first is on disk, or refused with it."""
+
+    def refuse(unit: Unit) -> Exception | None:
+        return StoreError("no") if any(table == INBOX for table, _, _ in unit) else None
+
+    for seed in seeds:
+        for settings in variations(Faults(parked=0.1)):
+            with SimulatedHouse(seed, [ADA], Scripted(otherwise="yes"), **settings) as house:
+                message = house.message("ada: hello", id="m1", to="ada")
+                for refused in (True, False):
+                    house.simulation.store.refuse = refuse if refused else None
+                    twins = [house.hand_in(message) for _ in range(3)]
+                    while any(h.answer is None for h in twins):
+                        answered = sum(h.answer is not None for h in twins)
+                        assert not answered or bool(house.waiting() or house.log()) != refused, (seed, settings)
+                        house.simulation.step()
+                    if refused:
+                        assert all(h.answer and h.answer.error for h in twins), (seed, settings)
+                        assert house.waiting() == []
+                    else:
+                        assert [h.accepted.duplicate for h in twins] == [False, True, True], (seed, settings)
+                house.settle()
+                assert house.last_turn("ada") == 1
+                assert house.texts().count("ada: hello") == 1
 
 
 def test_ids_are_bounded_and_the_oldest_go_first(seeds: list[int]) -> None:

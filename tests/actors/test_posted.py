@@ -59,7 +59,8 @@ def test_a_post_that_arrived_in_part_says_how_far_it_came() -> None:
     """[S31; agents 10.7] The reason names what arrived, so that the agent can send the rest."""
     receipt = post_state(parts("delivered", "failed", "failed"))
     assert receipt is not None
-    assert "1 of 3" in receipt.reason and "why1" in receipt.reason
+    assert "1 of 3" in receipt.reason
+    assert "why1" in receipt.reason
     assert receipt.message_ids == ("p0",)
 
 
@@ -91,7 +92,7 @@ def test_the_words_of_a_send(state: PostState, words: str, error: bool) -> None:
 
 
 def test_a_send_that_is_still_out() -> None:
-    """[design, turn record] A result that is needed before the outcome says that it is on its way, which is no error."""
+    """[design, turn record] A result needed before the outcome says that it is on its way, which is no error."""
     said, is_error = send_result(None, TEA)
     assert "still on its way" in said
     assert not is_error

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from manyminds.messages.mail import Offer, room_address
 from manyminds.messages.request import Msg, Request
 from manyminds.messages.rows import Row
 from manyminds.storage import turns
-from tests.actors.simulated import SimulatedHouse, request_texts, variations
+from tests.actors.simulated import FAULTS, SimulatedHouse, request_texts, variations
 
 NAMES = ("ada", "bob")
 ROUNDS = 60
@@ -133,7 +134,7 @@ def test_each_request_repeats_its_predecessor(seeds: list[int]) -> None:
     """[agents 2.10] [agents 5.2] With tools, two channels and a busy room, nothing that was sent moves a byte."""
     together = 0
     for seed in seeds:
-        for settings in variations():
+        for settings in variations(replace(FAULTS, stream_cut=0.02)):
             talk = Talk(seed)
             declared, model = residents(talk)
             with SimulatedHouse(seed, declared, model, **settings) as house:

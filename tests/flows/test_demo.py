@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from manyminds.actors import demo as acts
-from manyminds.actors import demo_platform
 from manyminds.actors.demo_platform import Said
 from manyminds.actors.demo_show import Plain
 
@@ -50,7 +49,7 @@ def test_a_house_that_dies_fails_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is not 0 where the demo could not come to its end."""
-    monkeypatch.setattr(demo_platform.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
 
     assert acts.run(plain=True, folder=tmp_path) == 1
     assert "FAIL the demo came to its end: the house ended" in capsys.readouterr().out

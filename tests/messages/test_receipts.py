@@ -61,8 +61,8 @@ def test_places_once_each_in_order_of_first_delivery() -> None:
 def test_one_marker_for_each_post_that_did_not_arrive(state: PostState, says: str, head: str | None) -> None:
     """[prose 11.2] Channel, reason, and whether it may be out; the receipt never says delivered of it."""
     said = texts(TURN, (TEA, state))
-    assert said[0].startswith("[discord-send-failed]") and says in said[0]
-    assert "why0" in said[0] and str(TEA) in said[0]
+    assert said[0].startswith("[discord-send-failed]")
+    assert all(word in said[0] for word in (says, "why0", str(TEA)))
     assert said[1:] == ([head] if head else [])
 
 
@@ -79,7 +79,7 @@ def test_markers_come_before_the_receipt() -> None:
      ("queued", "waiting")],
 )
 def test_what_has_no_outcome_yet_is_said_to_be_out(state: PostState | None, words: str) -> None:
-    """[prose 11.3; design, turn record] A queued post is `waiting`, another is still on its way; neither is confirmed."""
+    """[prose 11.3; design, turn record] A queued post is `waiting`, another still on its way; none is confirmed."""
     assert texts(TURN, (TEA, state)) == [f"[delivered] nothing — a message to {TEA} is {words}"]
 
 
