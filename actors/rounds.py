@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..messages.assembly import CONTINUE, PROMPTED_BY
-from ..messages.blocks import Block, Text, ToolCall, ToolResult, calls, is_thinking
+from ..messages.blocks import Block, Text, ToolCall, ToolResult, calls, is_thinking, text_of
 from ..messages.notices import Notice, inference_failed, notice_row, turn_interrupted
-from ..messages.request import ErrorRecord, Msg
+from ..messages.prose.wrapper import imitated
+from ..messages.prose_notices import wrapper_contained
+from ..messages.request import Done, ErrorRecord, Msg
 from ..messages.routing import shown_label
 from ..messages.rows import Row
 from ..messages.turns import Round, Turn
@@ -49,6 +51,26 @@ def round_rows(desk: Desk, turn: Turn, results: tuple[ToolResult, ...]) -> tuple
     spoken = Row(f"{row_id}c", turn.agent, round_.blocks, stamp, now, turn.number, round_.watermark, opening)
     answered = Row(f"{row_id}r", turn.agent, results, {"results": True}, now, turn.number, round_.watermark)
     return (spoken, answered) if results else (spoken,)
+
+
+def interrupted_rows(desk: Desk, turn: Turn, text: str) -> tuple[Row, ...]:
+    """A round that was cut after its text was shown, as far as it was; never posted (agents.md 19.13)."""
+    if not text.strip():
+        return ()
+    row_id, opening = f"{turn.agent}/{turn.number}/cut", opening_of(desk, turn)
+    content = (Text(text),)
+    return (Row(row_id, turn.agent, content, {"interrupted": True}, desk.now(), turn.number, turn.watermark, opening),)
+
+
+def contained_call(desk: Desk, turn: Turn, done: Done) -> Row | None:
+    """The notice in place of an answer that only imitates a tool's call, where the guard is on (prose 12)."""
+    if not desk.spec.wrapper_guard or turn.calls or done.calls:
+        return None
+    name = imitated(text_of(done.content), desk.tools)
+    if name is None:
+        return None
+    notice = wrapper_contained(name)
+    return notice_row(f"{turn.agent}/{turn.number}/contained", notice, desk.now(), turn.agent)
 
 
 WITHHELD = "withheld: the model refused to go on after it saw this result; what the call did stands"

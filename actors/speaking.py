@@ -35,7 +35,7 @@ class Speaking:
         self.shown: list[str] = []
         self._holds = False
         self._waiting: list[Event] = []
-        if turn.mode != "disabled" and not turn.silent:
+        if turn.mode != "disabled" and not turn.silent and not desk.spec.wrapper_guard:
             routing = routing_of(turn, desk.book.retained())
             self._router = StreamRouter(
                 routing.mode, self._targets, routing.unprefixed_to, routing.retained_text
@@ -91,6 +91,18 @@ class Speaking:
         mail = Chunk(self._inference, place.thread, self._index, text)
         self._index += 1
         self._desk.system.tell(channel_address(place.at), mail)
+
+    def interrupt(self, turn: Turn) -> str:
+        """The round is cut for good: its text, if some surface was shown it; `complete` carries that (19.13)."""
+        if self._router is None or not self._chunked:
+            return ""
+        self._send(self._router.end_segment())
+        pieces = self._router.round_pieces()
+        if not pieces:
+            return ""
+        self._text.merge(turn.rounds + 1, pieces, {piece.ordinal for piece in pieces})
+        self._router.reset_round()
+        return "".join(self.shown)
 
     # --- verdicts
 

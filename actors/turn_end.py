@@ -88,7 +88,7 @@ class TurnEnd:
         ended = replace(turn, ending=ending)  # type: ignore[arg-type]
         self._began = began
         final = not self._waiting()
-        rows = (*rows, *owed_rows(ended, "end", self.desk.now()))
+        rows = (*rows, *owed_rows(ended, "ended", self.desk.now()))
         ops = (*ops, *self.told(), *self.desk.book.flush(), *self._streak_ops(ended))
         ended = replace(ended, owed=())
         wakes: tuple[Wake, ...] = ()
@@ -168,7 +168,7 @@ class TurnEnd:
             self._timer.cancel()
         turn = self.turn
         wakes, judged = self._judge(turn)
-        rows = (*owed_rows(turn, "told", self.desk.now()), *self._notice_rows(turn))
+        rows = (*owed_rows(turn, "owed", self.desk.now()), *self._notice_rows(turn))
         ops = (*self.told(), *self.desk.book.flush(), *judged)
         self.desk.to_room(Finish(turn, rows, ops, ReplyTo(self.desk.address), wakes))
 

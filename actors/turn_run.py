@@ -18,7 +18,6 @@ from ..messages.drafts import Draft
 from ..messages.ladder import Exhaust, Hold, decide
 from ..messages.ladder import Retry as Again
 from ..messages.mail import (
-    GATEWAY,
     Admit,
     Admitted,
     Boundary,
@@ -34,7 +33,6 @@ from ..messages.mail import (
     RoundRefused,
     RoundStored,
     SendAgain,
-    Speech,
     StreamLost,
     StreamNews,
     ToolDone,
@@ -44,22 +42,21 @@ from ..messages.mail import (
     provider_address,
 )
 from ..messages.places import ChannelRef
-from ..messages.receipts import Posted
 from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, Usage
 from ..messages.rows import Row
 from ..messages.turns import Turn
+from ..messages.wakes import trigger_of
 from ..storage import Op
 from ..storage import turns as turn_records
-from .admitting import Words, admit_draft
-from .aftermath import after_receipt, tell_withheld, withhold
+from .admitting import Words
 from .calls import Calls
 from .composer import Composer, visible
 from .desk import Desk
-from .rounds import end_rows, owed_rows, round_rows, withheld_results
-from .speaking import Speaking
+from .rounds import contained_call, end_rows, interrupted_rows, owed_rows, round_rows, withheld_results
 from .streams import RoundStream
 from .system import Letter, Timer, operator_line
 from .turn_end import TurnEnd
+from .turn_words import TurnWords
 
 _log = logging.getLogger(__name__)
 RESEND = (0.1, 1.0, 5.0, 30.0)
@@ -77,18 +74,20 @@ class TurnRun:
         self.stream_id = 0
         self.calls: Calls | None = None
         self.end = TurnEnd(desk)
+        self.words = TurnWords(desk, self.end)
         self.cancelled = ""
         self.cancel_wanted = False
         self.admission = 0
         self.recompile = True
         self.composer: Composer | None = None
         self.usage = Usage()
-        self.speaking: Speaking | None = None
         self.refusals = 0
         self.timers: list[Timer] = []
         self.began = desk.now()
+        self.typing_at = None if turn.silent else turn.locus or trigger_of(turn.wakes).place
         self.before = turn
         self.owed_told = 0
+        self.interrupted = ""
         self.said: Words | None = None
 
     # --- start
@@ -102,9 +101,10 @@ class TurnRun:
             self._ask()
 
     def _typing(self, on: bool) -> None:
-        locus = self.turn.locus
-        if locus is not None and not self.turn.silent:
-            self.desk.system.tell(channel_address(locus.at), Typing(self.turn.agent, locus.thread, on))
+        """Where the turn began, to its end; it is presence and never moves (prose 10)."""
+        if self.typing_at is not None:
+            at, thread = self.typing_at.at, self.typing_at.thread
+            self.desk.system.tell(channel_address(at), Typing(self.turn.agent, thread, on))
 
     def _ask(self, recompile: bool = True) -> None:
         self.phase = "waiting"
@@ -124,7 +124,7 @@ class TurnRun:
             self._open()
 
     def _compile(self) -> None:
-        self._close_speaking()
+        self.words.close()
         self.phase = "compiling"
         self.stream_id = self.desk.system.stream_id()
         self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
@@ -152,10 +152,7 @@ class TurnRun:
         tools = tuple(tool.definition for tool in self.desk.tools.values())
         self.phase = "streaming"
         self.stream_id = self.desk.system.stream_id()
-        if self.speaking is None:
-            inference = f"{self.turn.agent}-{self.turn.incarnation}-{self.turn.number}-{self.stream_id}"
-            self.speaking = Speaking(self.desk, self.turn, inference)
-        self.speaking.begin_round(self.turn)
+        self.words.begin_round(self.turn, self.stream_id)
         request = Request(
             spec.model, self.messages, system, tools, spec.max_tokens, spec.thinking, True, spec.extra,
             self.turn.agent, self.stream_id,
@@ -173,8 +170,8 @@ class TurnRun:
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
                 self._failed(event.error)
-            elif self.speaking is not None:
-                self.speaking.event(event)
+            else:
+                self.words.event(event)
 
     def lost(self, mail: StreamLost) -> None:
         """The stream's task ended on its own; without a terminal that is a failure."""
@@ -202,8 +199,7 @@ class TurnRun:
 
     def _guard(self) -> None:
         """The batch of results was refused: withhold it, and ask once more (agents.md 6.4, prose 7)."""
-        if self.speaking is not None:
-            self.speaking.abandon(self.turn)
+        self.words.abandon(self.turn)
         self.turn, old, row = withheld_results(self.desk, self.turn, self.messages)
         self.phase = "guarding"
         self.desk.to_room(ReplaceResults(self.turn, old, row, ReplyTo(self.desk.address)))
@@ -218,21 +214,10 @@ class TurnRun:
 
     def _store_round(self, done: Done) -> None:
         self.before = self.turn
-        self.said = self._speak(done, live=True)
+        self.said = self.words.admit(self.turn, done, self.messages, live=True)
         self.turn = self.said.turn
         self.phase = "storing"
         self._commit_round()
-
-    def _speak(self, done: Done, *, live: bool) -> Words:
-        if self.speaking is None:
-            self.speaking = Speaking(self.desk, self.turn, "")
-        return self.speaking.admit(self.turn, done, self.messages, live=live)
-
-    def _close_speaking(self) -> None:
-        """A stream that is replaced or over closes every channel that it has shown something in (prose 6.5)."""
-        if self.speaking is not None:
-            self.speaking.close()
-            self.speaking = None
 
     def _commit_round(self) -> None:
         turn, me = self.turn, self.desk.address
@@ -311,16 +296,11 @@ class TurnRun:
         results = self.calls.results() if self.calls is not None else ()
         blocks = self.turn.round.blocks
         self.calls = None
-        moved = mail.turn.locus != self.turn.locus
-        if moved:
-            self._typing(False)
         self.turn = replace(
             self.turn, round=None, rounds=mail.turn.rounds, heard=mail.turn.heard, watermark=mail.turn.watermark,
             locus=mail.turn.locus, silenced=mail.turn.silenced, attempt=0,
             owed=self.turn.owed[self.owed_told:],
         )
-        if moved:
-            self._typing(True)
         if self.cancel_wanted:
             self._end("cancelled")
             return
@@ -348,12 +328,14 @@ class TurnRun:
     # --- failure
 
     def _failed(self, error: ErrorRecord) -> None:
+        was_streaming = self.stream is not None
         self._drop_stream()
-        if self.speaking is not None:
-            self.speaking.abandon(self.turn)
         attempt = self.turn.attempt
         decision = decide(error, attempt, jitter=self.desk.system.random.random())
         gate = provider_address(self.desk.spec.provider.name)
+        if isinstance(decision, Exhaust) and was_streaming:
+            self.interrupted = self.words.interrupt(self.turn)
+        self.words.abandon(self.turn)
         if isinstance(decision, Hold):
             self.desk.system.tell(gate, Cooldown(decision.seconds, error))
             self._ask()
@@ -393,21 +375,27 @@ class TurnRun:
     # --- the end
 
     def _complete(self, done: Done) -> None:
-        said = self._speak(done, live=False)
+        contained = contained_call(self.desk, self.turn, done)
+        if contained is not None:
+            self._finish_with("completed", (contained,), (), ())
+            return
+        said = self.words.admit(self.turn, done, self.messages, live=False)
         self.turn = said.turn
         self.end.expect(said.posts)
         self._finish_with("completed", said.rows, said.ops, said.letters)
 
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
+        if self.stream is not None:
+            self.interrupted = self.words.interrupt(self.turn)
         self._drop_stream()
-        rows = round_rows(self.desk, self.turn, results)
+        rows = (*round_rows(self.desk, self.turn, results), *interrupted_rows(self.desk, self.turn, self.interrupted))
         self._finish_with(ending, rows, (), ())
 
     def _finish_with(
         self, ending: str, rows: tuple[Row, ...], ops: tuple[Op, ...], letters: Sequence[Letter]
     ) -> None:
         self.phase = "ending"
-        self._close_speaking()
+        self.words.close()
         self._typing(False)
         end, now = self.end, self.desk.now()
         rows = (*rows, *end_rows(self.turn, ending, end.error, self.cancelled, end.streak + 1, now))
@@ -430,35 +418,23 @@ class TurnRun:
 
     def receipt(self, mail: Receipt) -> None:
         """A post of this turn has an outcome."""
-        known = self.end.receipts.get(mail.number)
-        self.end.receipts[mail.number] = mail
-        if not mail.call_id and (known is None or known.state != mail.state):
-            self._after(mail)
+        self._becomes(self.words.after(self.turn, mail))
         if mail.call_id and self.phase == "tools" and self.calls is not None:
             self.calls.posted(mail)
         self.end.if_settled()
 
-    def _after(self, mail: Receipt) -> None:
-        judged = after_receipt(self.desk, self.turn, mail, self.end.label(mail.at))
-        self.turn = judged.turn
+    def _becomes(self, turn: Turn) -> None:
+        self.turn = turn
         if self.end.turn is not None:
-            self.end.turn = replace(self.turn, phase="closing", round=None)
-        link = self.end.link(mail.number)
-        if judged.not_shown and self.speaking is not None and link is not None:
-            self.speaking.withdraw(link)
-
-    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
-        """Admit a draft as a post of its own, for a call that resends it (prose 5.2, 9)."""
-        self.turn, number, ops = admit_draft(self.desk, self.turn, call_id, at, draft)
-        self.end.expect({number: Posted(at, len(draft.text), call_id)})
-        speech = Speech(self.turn.agent, self.turn.number, number, at)
-        again = (self.desk.address, SendAgain(self.turn.number, speech))
-        self.desk.system.commit((turn_records.put(self.turn), *ops), ((GATEWAY, speech),), lambda _: (again,))
+            self.end.turn = replace(turn, phase="closing", round=None)
 
     def withhold(self, mail: Withhold) -> None:
-        """A failure before it holds this post back: keep its words, and let the chain go on."""
-        self.turn, ops = withhold(self.desk, self.turn, mail.number)
-        tell_withheld(self.desk, self.turn, mail, ops)
+        """A failure before it holds this post back."""
+        self._becomes(self.words.withhold(self.turn, mail))
+
+    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
+        """A call sends a draft again."""
+        self.turn = self.words.send_draft(self.turn, call_id, at, draft)
 
     def send_again(self, mail: SendAgain) -> None:
         """The delay after a refused unit is over."""

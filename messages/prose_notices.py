@@ -95,6 +95,16 @@ def mode_changed(mode: ProseMode) -> Notice | None:
     return _notice("prose-routing-primer", text)
 
 
+def wrapper_contained(tool: str) -> Notice:
+    """An answer that only imitated a tool's call was contained: nothing was called, nothing was said."""
+    text = (
+        f"[tool-wrapper] Your answer was text in the shape of a call of {tool}. "
+        "No tool was called and nothing was posted. "
+        "Make the call itself, or answer in words."
+    )
+    return _notice("tool-wrapper-prose-contained", text, toolName=tool)
+
+
 PROSE_HELP = """\
 A line that begins with >> and a target opens a message; it goes on until the next such line.
   >>#channel words          to a channel, by its label or id
