@@ -16,36 +16,27 @@ from ..messages.mail import (
     AskState,
     AttemptDeadline,
     AttemptEnded,
+    AttemptOut,
     AttemptStored,
-    Chunk,
-    Complete,
-    Decide,
-    DecisionStored,
     Letters,
-    OfferAnswer,
     OutcomeStored,
     PostEnded,
     PostNow,
     Receipt,
-    Relabel,
     Rerelease,
     StillBehind,
-    SurfaceAnswered,
+    TakenOver,
     TryAgain,
-    Typing,
-    TypingAgain,
     WriteAgain,
-    channel_of_address,
 )
 from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after
 from ..messages.posts import Delivered, NotSent, OutboxEntry, Outcome, Unknown
 from ..messages.receipts import owes_notice
 from ..storage import Op, outbox, owing, turns
 from .desk import Surfaces
-from .dispatcher import StoredActor, handles
-from .outflow import STREAMING, Outflow
+from .dispatcher import handles
+from .doorkeeper import Doorkeeper
 from .posted import post_state
-from .presence import Presence
 from .publishing import publish
 from .system import System, Task, Timer
 
@@ -54,18 +45,15 @@ WRITE_AGAIN = 1.0
 PRUNE_EVERY = 100
 
 
-class Channel(StoredActor):
+class Channel(Doorkeeper):
     """The actor of one channel."""
 
     def __init__(self, system: System, address: Address, surfaces: Surfaces) -> None:
-        super().__init__(system, address)
-        self.at = channel_of_address(address)
-        self.surfaces = surfaces
-        self.presence = Presence(system, address, self.at, surfaces)
-        self.outflow = Outflow(system, address, self.at, surfaces)
+        super().__init__(system, address, surfaces)
         self.queue: list[PostNow] = []
         self.attempt = 0
         self.part = 0
+        self.ready = False
         self.state = "idle"
         self.task: Task | None = None
         self.timer: Timer | None = None
@@ -83,19 +71,40 @@ class Channel(StoredActor):
         handed_over = [e for e in entries if e.state in ("sending", "queued")]
         self.queue = list(dict.fromkeys(PostNow(e.agent, e.turn, e.number) for e in handed_over))
         self.system.tell(GATEWAY, Rerelease(self.at))
-        self._advance()
+        self.system.tell(self.address, TakenOver())
 
     def may_park(self) -> bool:
         """It may go when nothing is being posted, opened or written, and no timer is its own."""
         return self.state == "idle" and not self.queue and not self.presence.busy and not self.outflow.busy
 
     def busy(self) -> bool:
-        """An attempt that is out is nowhere else."""
-        return super().busy() or self.state not in ("idle", "waiting") or self.presence.busy or self.outflow.busy
+        """An attempt that is out, and for how long its head waits, are nowhere else."""
+        return super().busy() or self.state != "idle" or self.presence.busy or self.outflow.busy
 
     def replaced(self) -> None:
-        """Another object takes over: who waits for a decision is answered by it."""
+        """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""
+        if self.state == "posting":
+            self.system.tell(self.address, AttemptOut(self.attempt, self.queue[0], self.part))
         self.presence.hand_over()
+
+    @handles(AttemptOut)
+    def attempt_out(self, mail: AttemptOut) -> None:
+        """Wait for an attempt of the predecessor, so that nothing overtakes it."""
+        parts = self._parts(mail.post)
+        if not self.ready and self.queue[:1] == [mail.post] and parts[mail.part].state == "sending":
+            self.state, self.attempt, self.part = "posting", mail.attempt, mail.part
+
+    @handles(TakenOver)
+    def taken_over(self, mail: TakenOver) -> None:
+        """Everything that the predecessor left was heard: begin."""
+        self.ready = True
+        self._advance()
+
+    def _waits(self, mail: object) -> bool:
+        """Answers that came before all of that was heard come again behind it."""
+        if not self.ready:
+            self.system.tell(self.address, mail)
+        return not self.ready
 
     # --- posts
 
@@ -138,7 +147,7 @@ class Channel(StoredActor):
 
     def _advance(self) -> None:
         """Try the head, if nothing is under way."""
-        if self.state not in ("idle", "waiting") or not self.queue:
+        if self.state not in ("idle", "waiting") or not self.queue or not self.ready:
             return
         if self.state == "waiting" and self.timer is not None:
             return
@@ -203,7 +212,7 @@ class Channel(StoredActor):
     @handles(AttemptDeadline)
     def attempt_deadline(self, mail: AttemptDeadline) -> None:
         """An asynchronous publisher has not answered in time; its answer may still come."""
-        if self.state == "posting" and mail.attempt == self.attempt:
+        if not self._waits(mail) and self.state == "posting" and mail.attempt == self.attempt:
             post = self.queue[0]
             part = self._parts(post)[self.part]
             self._settle(post, part, Unknown("no answer came before the deadline"))
@@ -211,6 +220,8 @@ class Channel(StoredActor):
     @handles(AttemptEnded)
     def attempt_ended(self, mail: AttemptEnded) -> None:
         """The publisher has answered: for the post that is out, or too late for its deadline."""
+        if self._waits(mail):
+            return
         with self.system.store.snapshot() as snap:
             part = outbox.get(snap, mail.post.agent, mail.post.turn, mail.post.number, mail.part)
         if part is None:
@@ -332,79 +343,22 @@ class Channel(StoredActor):
         if ops:
             self.system.commit(ops)
 
-    # --- open, closed, typing
+    # --- open or closed
 
-    @handles(Decide)
-    def decide(self, mail: Decide) -> None:
-        """Somebody decides whether the channel is open."""
-        self.presence.decide(mail)
-
-    @handles(Relabel)
-    def relabel(self, mail: Relabel) -> None:
-        """The channel has another name."""
-        self.presence.relabel(mail)
-
-    @handles(DecisionStored)
-    def decision_stored(self, mail: DecisionStored) -> None:
-        """A decision is on disk; where no surface has to follow it, what waited for it goes on."""
-        self.presence.stored(mail)
-        self._after_operation()
-
-    @handles(SurfaceAnswered)
-    def surface_answered(self, mail: SurfaceAnswered) -> None:
-        """An open, close, typing or stream callback has answered."""
-        if mail.what == STREAMING:
-            self.outflow.answered(mail)
-        elif self.presence.answered(mail.serial, mail.error, mail.permanent):
-            self._after_operation()
-
-    def _after_operation(self) -> None:
+    def after_operation(self) -> None:
         """A post that waited for the opening goes on, or has failed with it."""
         if self.state != "opening" or (self.presence.working and not self.presence.closing):
             return
         self.state = "idle"
         failure = self.presence.failure
         if not failure:
-            self._tell_opened(self.queue[0].agent)
+            self.tell_opened(self.queue[0].agent)
             self._advance()
             return
         post = self.queue[0]
         part = next((p for p in self._parts(post) if not p.ended), None)
         if part is not None:
             self._settle(post, part, NotSent(f"the channel could not be opened: {failure}", self.presence.permanent))
-
-    def _tell_opened(self, agent: str, after: float = 0.0) -> None:
-        offer = self.presence.opened_notice(agent)
-        if offer is not None:
-            self.system.after(after, *offer)
-
-    @handles(OfferAnswer)
-    def offer_answer(self, mail: OfferAnswer) -> None:
-        """The room has the notice that the channel is open, or could not store it."""
-        if mail.error is None:
-            self.presence.told_opened()
-        else:
-            self._tell_opened(self.presence.author, WRITE_AGAIN)
-
-    @handles(Typing)
-    def typing(self, mail: Typing) -> None:
-        """An agent began or ended to write here."""
-        self.presence.typing(mail)
-
-    @handles(Chunk)
-    def chunk(self, mail: Chunk) -> None:
-        """An agent is writing here."""
-        self.outflow.put(mail)
-
-    @handles(Complete)
-    def complete(self, mail: Complete) -> None:
-        """What an agent wrote here is complete."""
-        self.outflow.put(mail)
-
-    @handles(TypingAgain)
-    def typing_again(self, mail: TypingAgain) -> None:
-        """Refresh the indicator."""
-        self.presence.typing_again(mail)
 
     @handles(AskState)
     def ask_state(self, mail: AskState) -> None:

@@ -23,6 +23,7 @@ COUNT_SECONDS = 0.8
 _WARMTH = {"greenhouse": "21.5 °C", "cellar": "9 °C"}
 _PLANTS = {"tomatoes": 48, "pumpkins": 12}
 _ASKED = re.compile(r"^[^:]+?(?: in (?P<where>\S+))?: (?P<to>\w+): (?P<what>.*) \[(?P<number>\d+)\]$", re.DOTALL)
+_ADA_SAID = re.compile(r"^ada(?: in \S+)?: (.*)")
 _ANSWERED = re.compile(r"\[(\d+)\]")
 
 
@@ -108,7 +109,7 @@ def _answer(what: str, known: list[str]) -> str:
 
 
 def _bert(request: Request) -> Answer:
-    texts = (text_of(message.content) for message in request.messages)
-    said = [text.removeprefix("ada: ") for text in texts if text.startswith("ada: ")]
-    last = said[-1].strip() if said else "nothing yet"
-    return "\n".join(f"[{n}] ada said: {_ANSWERED.sub('', last).strip()}" for n, _ in _open_questions(request))
+    found = (_ADA_SAID.match(text_of(message.content)) for message in request.messages)
+    said = [match[1] for match in found if match]
+    last = _ANSWERED.sub("", said[-1]).strip() if said else "nothing yet"
+    return "\n".join(f"[{number}] ada said: {last}" for number, _ in _open_questions(request))

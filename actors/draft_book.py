@@ -8,6 +8,7 @@ agent's drafts, so that the same decision makes the same draft. Never writes its
 from collections.abc import Iterable
 
 from ..messages.drafts import Draft, draft_id, draft_of, retained_of, settled
+from ..messages.mail import Offer
 from ..messages.places import ChannelRef
 from ..messages.prose.decisions import DraftState, NewDraft
 from ..messages.prose.routing import Retained
@@ -23,6 +24,8 @@ class DraftBook:
         self._drafts: dict[str, Draft] = {}
         self._changed: dict[str, Draft] = {}
         self._last = self._minted = 0
+        # Notices of late outcomes that are on their way, with the drafts in their unit.
+        self.late: dict[tuple[int, int], Offer] = {}
         self.read()
 
     def read(self) -> None:
@@ -31,6 +34,7 @@ class DraftBook:
             self._drafts = {draft.id: draft for draft in drafts.of_agent(snap, self._agent)}
             self._last = self._minted = drafts.last_number(snap, self._agent)
         self._changed = {}
+        self.late = {}
 
     def in_flight(self) -> frozenset[str]:
         """The drafts whose words are in a post that has no outcome yet, queued ones included."""

@@ -4,8 +4,9 @@ Functions of the store, the draft book and one receipt; the Agent offers what th
 over what was told already. Nothing here writes a log.
 """
 
+from ..messages.address import ReplyTo
 from ..messages.blocks import Text
-from ..messages.mail import Offer, Receipt, Withhold
+from ..messages.mail import Offer, Receipt, Withhold, agent_address
 from ..messages.notices import notice_row
 from ..messages.receipts import Posted, marker, owes_notice
 from ..messages.turns import Turn
@@ -36,6 +37,9 @@ def late_notice(desk: Desk, told: Receipt) -> Offer | None:
     A draft that was copied into the post is settled all the same, and failed words become one (prose 11.3).
     """
     agent, system = desk.spec.name, desk.system
+    made = desk.book.late.get((told.turn, told.number))
+    if made is not None:
+        return made  # the store refused it, and with it the draft that it keeps
     with system.store.snapshot() as snap:
         owes = owes_notice(told.state) and owing.is_owed(snap, agent, told.turn, told.number)
         known = registry.channel(snap, told.at)
@@ -55,7 +59,10 @@ def late_notice(desk: Desk, told: Receipt) -> Offer | None:
     row = notice_row(f"{agent}/{told.turn}/late{told.number}", notice, desk.now(), agent)
     size = sum(len(b.text) for b in row.content if isinstance(b, Text))
     debt = (agent, told.turn, told.number)
-    return Offer(row, size, ops=(*ops, owing.delete(*debt)), own=True, owed=debt)
+    reply = ReplyTo(agent_address(agent), told)
+    offer = Offer(row, size, ops=(*ops, owing.delete(*debt)), own=True, reply=reply, owed=debt)
+    desk.book.late[told.turn, told.number] = offer
+    return offer
 
 
 def withhold_late(desk: Desk, mail: Withhold) -> None:

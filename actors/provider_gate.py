@@ -6,6 +6,7 @@ over, so nobody polls and no worker waits. Holds nothing that must survive; a re
 
 from ..messages.address import Address
 from ..messages.mail import Admit, Admitted, Answer, AskState, Cooldown, CooldownOver
+from ..messages.request import ErrorRecord
 from .dispatcher import Actor, handles
 from .system import System
 
@@ -16,11 +17,20 @@ class ProviderGate(Actor):
     def __init__(self, system: System, address: Address) -> None:
         super().__init__(system, address)
         self.until = 0.0
+        self.cause: ErrorRecord | None = None
         self.waiting: dict[Address, int] = {}
 
     def busy(self) -> bool:
         """A cooldown, and who waits for its end, are known only here."""
         return bool(self.waiting) or self.system.clock.now() < self.until
+
+    def replaced(self) -> None:
+        """Another object takes over: it keeps the cooldown, and those who wait go on waiting."""
+        left = self.until - self.system.clock.now()
+        if left > 0.0 and self.cause is not None:
+            self.system.tell(self.address, Cooldown(left, self.cause))
+        for agent, key in self.waiting.items():
+            self.system.tell(self.address, Admit(agent, key))
 
     @handles(Admit)
     def admit(self, mail: Admit) -> None:
@@ -36,7 +46,7 @@ class ProviderGate(Actor):
         until = self.system.clock.now() + mail.seconds
         if until <= self.until:
             return
-        self.until = until
+        self.until, self.cause = until, mail.error
         self.system.trace("provider:cooldown", provider=self.address.name, seconds=mail.seconds, error=mail.error.text)
         self.system.after(mail.seconds, self.address, CooldownOver(until))
 

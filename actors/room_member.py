@@ -8,12 +8,13 @@ mail waits meanwhile. Decides nothing else.
 from typing import Any, cast
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
-from ..messages.mail import Greeted, Hello, room_address
+from ..messages.mail import Greeted, Hello, OfferAnswer, room_address
 from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .system import System
 
 GREET_AGAIN = 1.0
+OFFER_AGAIN = 1.0
 
 
 class RoomMember(StoredActor):
@@ -53,6 +54,12 @@ class RoomMember(StoredActor):
         else:
             cell.stash.append(mail)
         return False
+
+    @handles(OfferAnswer)
+    def offer_answer(self, mail: OfferAnswer) -> None:
+        """The room has taken what was offered, or could not store it: then what it was about comes again in a while."""
+        if mail.error is not None:
+            self.system.after(OFFER_AGAIN, self.address, mail.ticket)
 
     @handles(Greeted)
     def greeted_again(self, mail: Greeted) -> None:

@@ -183,6 +183,12 @@ class Simulation(Delivery):
         self._loop = VirtualLoop(self.clock)
         self._refuse_by_fault()
 
+    def kill(self, address: Address) -> None:
+        """Let an actor go, as an exception in it would; its mail stays for the next one."""
+        cell = self._cells.get((address.kind, address.name))
+        if cell is not None and cell.actor is not None:
+            self._let_go(cell)
+
     def waiting_now(self) -> tuple[str, ...]:
         """Who waits for something that no step will bring."""
         waiters = [f"the answer to {name}" for name in self._replies]
@@ -285,13 +291,16 @@ class Simulation(Delivery):
         mail = inbox.mails[0] if inbox.mails else None
         what = "start" if mail is None else type(mail).__name__
         if isinstance(inbox, Cell) and inbox.actor is not None and self.faults.draw("killed"):
-            self.trace_log.append(f"kill {inbox.address}")
-            inbox.let_go()
+            self._let_go(inbox)
             self._ready.append(inbox)
             return
         name = str(inbox.address) if isinstance(inbox, Cell) else type(inbox).__name__
         self.trace_log.append(f"{name} {what}")
         inbox.run(1)
+
+    def _let_go(self, cell: Cell) -> None:
+        self.trace_log.append(f"kill {cell.address}")
+        cell.let_go()
 
     def _step_job(self, job: _Job) -> None:
         if job.over:

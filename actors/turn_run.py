@@ -236,6 +236,7 @@ class TurnRun:
         if self.phase != "storing" or round_ is None or mail.round != round_.number:
             return
         self.refusals += 1
+        self._tell_operator(mail.error)
         if self.cancel_wanted or self.refusals > len(RESEND):
             self.refusals = 0
             self.turn, self.said = self.before, None
@@ -447,13 +448,17 @@ class TurnRun:
     def refused(self, mail: Refused) -> None:
         """The room's unit was refused: nothing of it was written, so it is sent again, more and more slowly."""
         self.refusals += 1
-        if self.refusals == len(RESEND):
-            operator_line(
-                self.desk.system, "store-refuses", f"the store refuses the turn of {self.turn.agent}: {mail.error}; "
-                "make room on the disk or raise map_size", agent=self.turn.agent, turn=self.turn.number,
-            )
+        self._tell_operator(mail.error)
         delay = RESEND[min(self.refusals, len(RESEND)) - 1]
         self._later(delay, SendAgain(self.turn.number, mail.mail))
+
+    def _tell_operator(self, error: str) -> None:
+        """Once for each unit that the store keeps refusing (S32)."""
+        if self.refusals == len(RESEND):
+            operator_line(
+                self.desk.system, "store-refuses", f"the store refuses the turn of {self.turn.agent}: {error}; "
+                "make room on the disk or raise map_size", agent=self.turn.agent, turn=self.turn.number,
+            )
 
     # --- stopping and resuming
 

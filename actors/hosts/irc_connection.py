@@ -115,6 +115,9 @@ class Connection:
             await self._last(session)
         except (OSError, TimeoutError) as exc:
             reason = str(exc) or type(exc).__name__
+        except asyncio.CancelledError:
+            reason = "it leaves"
+            raise
         finally:
             await self._leave(session, attempt.last_words or reason)
         if asyncio.get_running_loop().time() - started < self._settings.settled:

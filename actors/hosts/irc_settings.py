@@ -30,8 +30,9 @@ class IrcSettings:
     """How to reach an IRC server and how to behave on it.
 
     `server`: the name that messages carry as their server. `burst`, `interval`: lines at once, then seconds
-    a line. `text_bytes`: the most that one post holds before the runtime splits it. `buffered`: lines that may wait for
-    the runtime. `backoff`: a tenacity wait, between tries to connect and to join.
+    a line; the PING behind a post counts as a line. `text_bytes`: the most that one post holds before the runtime
+    splits it. `buffered`: lines that may wait for the runtime. `backoff`: a tenacity wait, between tries to connect
+    and to join.
 
     Seconds: `connect` until a server has taken us in, `confirm` that a post may take in all, `quiet` after which a
     silent server is asked, `settled` after which a connection counts as a good one, `regain` between tries to get a

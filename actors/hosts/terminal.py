@@ -5,6 +5,7 @@ before it reads the next; what residents say is printed as it is posted. Ctrl-C 
 turns. How it looks is the caller's: it is given a function that prints.
 """
 
+import functools
 import re
 import sys
 import threading
@@ -39,6 +40,7 @@ class Terminal:
         self._name = name
         self._show = show
         self._source = source or sys.stdin
+        self._printing = threading.Lock()
         self._commands: dict[str, Callable[[Runtime], None]] = {
             "/help": self._help, "/health": self._health, "/cancel": self._cancel,
         }
@@ -47,7 +49,7 @@ class Terminal:
         """Open the room in `folder` and chat until the lines end or `/quit`."""
         with Runtime.open(folder, residents=self._residents, provider=self._provider) as runtime:
             traces = runtime.subscribe()
-            runtime.publisher(SERVER)(self._post)
+            runtime.publisher(SERVER)(functools.partial(self._post, traces))
             self._remark(f"{', '.join(r.name for r in self._residents)} in this room. {HELP}")
             self._until_quiet(runtime, traces)
             for line in self._lines():
@@ -86,29 +88,40 @@ class Terminal:
         except QueueFull as full:
             self._remark(f"not taken: {full}")
 
-    def _post(self, post: Post) -> Delivered:
-        self._show("", post.author, post.text)
+    def _post(self, traces: Subscription, post: Post) -> Delivered:
+        """Print a post, after what led to it. Runs on the runtime's pool."""
+        with self._printing:
+            self._remarks(traces)
+            self._show("", post.author, post.text)
         return Delivered(post.key)
 
     # --- waiting
 
     def _until_quiet(self, runtime: Runtime, traces: Subscription) -> None:
-        """Wait until no turn is alive and nothing is being posted."""
+        """Wait until no turn is alive and nothing is being posted, or until Ctrl-C finds nothing to cancel."""
         look = threading.Event()
         rested = 0
         while rested < 2:
             try:
                 look.wait(_LOOK_EVERY)
-                for trace in traces.take():
-                    self._trace(trace)
+                with self._printing:
+                    self._remarks(traces)
                 rested = rested + 1 if self._at_rest(runtime) else 0
             except KeyboardInterrupt:
-                self._cancel(runtime)
+                if not self._cancelled(runtime):
+                    return
 
     def _at_rest(self, runtime: Runtime) -> bool:
-        health = runtime.health()
+        try:
+            health = runtime.health()
+        except TimeoutError:  # an agent that is being built anew does not answer
+            return False
         busy = any(agent["state"] != "idle" for agent in health.agents.values())
         return not busy and not health.in_flight and not any(health.posts.values())
+
+    def _remarks(self, traces: Subscription) -> None:
+        for trace in traces.take():
+            self._trace(trace)
 
     def _trace(self, trace: Trace) -> None:
         if trace.name == "tool:started":
@@ -135,6 +148,19 @@ class Terminal:
             self._remark(f"{name}: {agent['state']}, {health.posts.get(name, 0)} posts waiting")
 
     def _cancel(self, runtime: Runtime) -> None:
+        if not self._cancelled(runtime):
+            self._remark("nothing was cancelled")
+
+    def _cancelled(self, runtime: Runtime) -> bool:
+        """Cancel every turn; whether there was one."""
+        found = False
         for resident in self._residents:
-            if runtime.cancel(resident.name, by=self._name):
+            try:
+                done = runtime.cancel(resident.name, by=self._name)
+            except TimeoutError:
+                self._remark(f"{resident.name} does not answer")
+                continue
+            found = found or done
+            if done:
                 self._remark(f"{resident.name}'s turn was cancelled")
+        return found

@@ -65,6 +65,7 @@ from .room import UnitEnded as UnitEnded
 from .room import UnitRefused as UnitRefused
 from .speech import AttemptDeadline as AttemptDeadline
 from .speech import AttemptEnded as AttemptEnded
+from .speech import AttemptOut as AttemptOut
 from .speech import AttemptStored as AttemptStored
 from .speech import Chunk as Chunk
 from .speech import Complete as Complete
@@ -80,6 +81,7 @@ from .speech import Rerelease as Rerelease
 from .speech import Speech as Speech
 from .speech import StillBehind as StillBehind
 from .speech import SurfaceAnswered as SurfaceAnswered
+from .speech import TakenOver as TakenOver
 from .speech import TryAgain as TryAgain
 from .speech import Typing as Typing
 from .speech import TypingAgain as TypingAgain

@@ -28,9 +28,9 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class OfferAnswer:
-    """A room's answer to an Offer: the inbox number, or the error."""
+    """A room's answer to an Offer, with the key of its `reply`: it is on disk, or the error."""
 
-    ticket: int
+    ticket: Any
     error: Exception | None = None
 
 

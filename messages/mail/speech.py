@@ -73,6 +73,20 @@ class AttemptEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptOut:
+    """A channel's actor was replaced while this attempt was out: its answer is still to come."""
+
+    attempt: int
+    post: PostNow
+    part: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """A channel's actor has heard what its predecessor left it, and may begin."""
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptDeadline:
     """The time of an asynchronous attempt is over."""
 

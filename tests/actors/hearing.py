@@ -63,6 +63,11 @@ def ended(house: SimulatedHouse, agent: str = "ada") -> list[tuple[str, object]]
     ]
 
 
+def run_to_tool(house: SimulatedHouse) -> None:
+    """Until a tool runs, or the turn has ended without one, since its call was interrupted before it began."""
+    house.run(until=lambda: bool(house.traced("tool:started")) or bool(ended(house)))
+
+
 def gave_up(house: SimulatedHouse) -> bool:
     """Whether faults cut a turn short three times, so that it was set aside as it must be (agents.md 19.15)."""
     return any(trace.name == "inference:exhausted" for trace in house.traces)

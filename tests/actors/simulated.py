@@ -28,7 +28,7 @@ from manyminds.messages.routing import WakeOn
 from manyminds.messages.rows import Placed, Row
 from manyminds.messages.turns import Turn
 from manyminds.messages.wakes import Wake
-from manyminds.storage import MemoryStore, Op, SteppedWriter, branches, inbox, log, outbox, turns, wakes
+from manyminds.storage import MemoryStore, Op, SteppedWriter, Store, branches, inbox, log, outbox, turns, wakes
 
 SERVER = "town"
 FAULTS = Faults(commit_refused=0.03, map_full=0.01, killed=0.005, parked=0.1)
@@ -83,11 +83,12 @@ class SimulatedHouse:
     def __init__(
         self, seed: int, residents: Sequence[Resident], provider: Provider, *, park_rate: float = 0.0,
         faults: Faults | None = None, wake_on: WakeOn = "addressed", bounds: InboxBounds | None = None,
-        platform: Platform | None = None, register: bool = True, **surface: Any,
+        platform: Platform | None = None, register: bool = True, store: Store | None = None, **surface: Any,
     ) -> None:
         self.platform = platform or Platform()
         self.surfaces = Surfaces()
-        self.simulation = Simulation(MemoryStore(writer=SteppedWriter()), seed, park_rate=park_rate, faults=faults)
+        store = store or MemoryStore(writer=SteppedWriter())
+        self.simulation = Simulation(store, seed, park_rate=park_rate, faults=faults)
         self.traces: list[Trace] = []
         self.simulation.traces.listen(self.traces.append)
         specs = check_residents(residents, provider)

@@ -28,7 +28,7 @@ from manyminds.messages.mail import (
 )
 from manyminds.messages.request import Request
 from manyminds.storage import turns
-from tests.actors.hearing import ended, first_heard, rounds_since, shape
+from tests.actors.hearing import ended, first_heard, rounds_since, run_to_tool, shape
 from tests.actors.simulated import SimulatedHouse, request_texts, variations
 
 
@@ -59,11 +59,11 @@ def test_a_later_round_is_what_a_compile_would_give(seeds: list[int]) -> None:
             inner = model.stream
 
             def stream(request: Request) -> object:
-                with house.simulation.store.snapshot() as snap:  # noqa: B023
+                with house.simulation.store.snapshot() as snap:
                     turn = turns.get(snap, ROOM, "ada")
                 assert turn is not None
                 composer = Composer(
-                    house.simulation.store, house.house.specs["ada"], turn.branch, turn.watermark  # noqa: B023
+                    house.simulation.store, house.house.specs["ada"], turn.branch, turn.watermark
                 )
                 while not composer.step():
                     pass
@@ -203,7 +203,7 @@ def test_what_ends_the_silence_after_an_explicit_send(seeds: list[int]) -> None:
                 with SimulatedHouse(seed, [Resident("ada", "m", tools=[look])], model, **setting) as house:
                     house.insist(house.message("hi b", "#b"))
                     house.insist(house.message("one", to="ada"))
-                    house.run(until=lambda: len(model.requests) == 1 and bool(house.traced("tool:started")))  # noqa: B023
+                    run_to_tool(house)
                     if fields:
                         given = {"text": "+1", **fields}
                         house.insist(house.message(**given))  # type: ignore[arg-type]

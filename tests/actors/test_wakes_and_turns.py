@@ -7,13 +7,13 @@ from manyminds.actors.composer import Composer
 from manyminds.actors.house import ROOM
 from manyminds.actors.providers.scripted import Answer, Scripted, call, newest_results, newest_text, say
 from manyminds.actors.spec import Resident
-from manyminds.messages.blocks import Text, ToolResult, text_of
+from manyminds.messages.blocks import Text
 from manyminds.messages.errors import MapFull
 from manyminds.messages.mail import Offer, room_address
 from manyminds.messages.request import Request
 from manyminds.messages.rows import Row
 from manyminds.storage.keys import TURNS
-from tests.actors.hearing import ended, first_heard, gave_up, holds, shape, turn_numbers
+from tests.actors.hearing import ended, first_heard, gave_up, holds, run_to_tool, shape, turn_numbers
 from tests.actors.simulated import SimulatedHouse, variations
 
 
@@ -63,7 +63,7 @@ def test_a_message_before_the_stream_is_deferred(seeds: list[int]) -> None:
             model = Scripted(otherwise=slow)
             with SimulatedHouse(seed, [Resident("ada", "m")], model, **setting) as house:
                 house.insist(house.message("one", to="ada"))
-                house.run(until=lambda: streaming(house))  # noqa: B023
+                house.run(until=lambda: streaming(house))
                 early = not model.requests
                 house.insist(house.message("two", to="ada"))
                 house.settle()
@@ -88,7 +88,7 @@ def test_what_an_ending_turn_never_saw_stands_behind_it(seeds: list[int]) -> Non
             model = Scripted(otherwise=skips_slowly)
             with SimulatedHouse(seed, [Resident("ada", "m", tools=[wait])], model, **setting) as house:
                 house.insist(house.message("one", to="ada"))
-                house.run(until=lambda: bool(house.traced("tool:started")))  # noqa: B023
+                run_to_tool(house)
                 house.insist(house.message("two", to="ada"))
                 house.settle()
                 if gave_up(house):
@@ -109,7 +109,7 @@ def test_a_row_in_its_own_voice_waits_for_the_end_of_the_turn(seeds: list[int]) 
             model = Scripted(otherwise=through_tool)
             with SimulatedHouse(seed, [Resident("ada", "m", tools=[wait])], model, **setting) as house:
                 house.insist(house.message("one", to="ada"))
-                house.run(until=lambda: bool(house.traced("tool:started")))  # noqa: B023
+                run_to_tool(house)
                 house.insist(house.message("before"))
                 own = Row("own", "ada", (Text("as if said by ada"),))
                 house.simulation.tell(room_address(ROOM), Offer(own, 1, own=True))
@@ -123,7 +123,7 @@ def test_a_row_in_its_own_voice_waits_for_the_end_of_the_turn(seeds: list[int]) 
 
 
 def test_a_store_that_fails_before_the_compile_leaks_no_token(seeds: list[int]) -> None:
-    """[agents 4.5] Whatever is refused before the first request, the turn runs once the store takes it, and the next."""
+    """[agents 4.5] Refused before the first request, a turn runs once the store takes it, and so does the next."""
     for seed in seeds:
         for setting in variations():
             model = Scripted(otherwise="yes")
@@ -180,7 +180,7 @@ def test_a_budget_restart_with_a_wake_is_the_restart(seeds: list[int]) -> None:
             resident = Resident("ada", "m", tools=[wait], max_stream_tokens=1)
             with SimulatedHouse(seed, [resident], model, **setting) as house:
                 house.insist(house.message("one", to="ada"))
-                house.run(until=lambda: bool(house.traced("tool:started")))  # noqa: B023
+                run_to_tool(house)
                 house.insist(house.message("two", author="yan", to="ada"))
                 house.settle()
                 if house.traced("inference:resumed"):
@@ -219,7 +219,7 @@ def test_an_addressed_channel_beats_a_newer_ambient_one(seeds: list[int]) -> Non
 
 
 def test_waiting_wakes_starve_nobody_and_are_told_once_a_minute(seeds: list[int]) -> None:
-    """[agents 4.9] A busy agent's wakes cost nothing, the others' turns run, and a line says so at 30 s and each minute."""
+    """[agents 4.9] A busy agent's wakes hold nobody up; a line tells of them at 30 s, and then once a minute."""
     for seed in seeds:
         for setting in variations():
             model = Scripted(otherwise="yes").always(say("late", delay=200.0), agent="ada")
@@ -243,15 +243,3 @@ def test_waiting_wakes_starve_nobody_and_are_told_once_a_minute(seeds: list[int]
                 assert len(house.simulation.trace_log) - steps < 200
                 house.settle()
                 assert house.pending() == []
-
-
-def test_results_are_those_of_the_calls(seeds: list[int]) -> None:
-    """[agents 5.1] The harness reads what it says: a round's results stand right behind its calls."""
-    model = Scripted(otherwise=through_tool)
-    with SimulatedHouse(seeds[0], [Resident("ada", "m", tools=[wait])], model) as house:
-        house.say("one", to="ada")
-        house.run()
-        rows = house.log()
-        at = next(n for n, row in enumerate(rows) if row.metadata.get("results"))
-        assert [b.call_id for b in rows[at].content if isinstance(b, ToolResult)]
-        assert text_of(rows[at - 1].content) == ""

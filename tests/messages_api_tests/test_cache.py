@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.messages_api.betas import CLEAR_AT, DIAGNOSIS
+from tests.messages_api.betas import BINDING, CLEAR_AT, DIAGNOSIS
 from tests.messages_api.prompt import count, render
 from tests.messages_api.replies import Queue, always, reply
 from tests.messages_api.service import Service
@@ -216,6 +216,42 @@ def test_a_marker_within_a_definition_or_a_result_is_a_breakpoint() -> None:
         written = usage(at, body(*messages, tools=[tool()]))
         assert written[2] == 0
         assert usage(at, body(*messages, tools=[tool()])) == (written[1], 0, 0)
+
+
+def test_a_marker_within_a_block_may_leave_it() -> None:
+    """[providers 1.8] markers are no part of the prompt, wherever they stand."""
+    for with_marker, without in (
+        ([u([block(1)]), s(add(tool("b", **M)))], [u([block(1)]), s(add(tool("b")))]),
+        (
+            [u([block(1)]), a([call()]), u([result(content=[t("x", **M)])])],
+            [u([block(1)]), a([call()]), u([result(content=[t("x")])])],
+        ),
+    ):
+        at = service()
+        written = usage(at, body(*with_marker, tools=[tool()]))[1]
+        later = usage(at, body(*without, a("ok"), u([block(2, **M)]), tools=[tool()]))
+        assert later[0] == written > 0
+
+
+def test_the_order_of_outer_keys_does_not_count() -> None:
+    """[context 6.4] a tool or a block with its keys in another order is the same prompt."""
+    at = service()
+    schema: JsonObject = {"type": "object"}
+    usage(at, body(u([block(1, **M)]), tools=[{"name": "look", "description": "x", "input_schema": schema}]))
+    turned: JsonObject = {**M, "text": f"{1:08}", "type": "text"}
+    again = body(u([turned]), tools=[{"input_schema": schema, "description": "x", "name": "look"}])
+    assert usage(at, again)[1:] == (0, 0)
+
+
+def test_images_and_binding_controls() -> None:
+    """[providers 1.8] the first image costs the messages level; how a broken binding is answered costs nothing."""
+    image: JsonObject = {"type": "image", "source": {"type": "url", "url": "http://127.0.0.1/"}}
+    at = service()
+    first = body(u([block(1, **M)]), system=[t(EIGHT, **M)], thinking={"type": "adaptive"})
+    usage(at, first)
+    assert usage(at, body(u([block(1, **M), image]), system=[t(EIGHT, **M)], thinking={"type": "adaptive"}))[0] == 9
+    dropping: JsonObject = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert usage(at, {**first, "thinking": dropping}, TOOLS | {BINDING}) == (19, 0, 0)
 
 
 def test_a_cleared_text_leaves_the_prompt() -> None:

@@ -143,7 +143,9 @@ def test_the_ending() -> None:
     ending = streamed(reply("x", stop_reason="stop_sequence", stop_sequence="END", output_tokens=7))[-2].data
     assert ending["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "END"}
     assert ending["usage"]["output_tokens"] == 7
-    details = streamed(refusal("cyber"))[-2].data["delta"]["stop_details"]
+    refused = streamed(refusal("cyber"))
+    assert "stop_details" not in refused[0].data["message"]
+    details = refused[-2].data["delta"]["stop_details"]
     assert details == {"type": "refusal", "category": "cyber", "explanation": None}
     assert streamed(reply(ToolUse("look")))[-2].data["delta"]["stop_reason"] == "tool_use"
     assert streamed(reply("x"))[-2].data["delta"]["stop_reason"] == "end_turn"

@@ -44,15 +44,17 @@ CUT, SEGMENT, BLOCK, BREAK, OTHER, ROUND, SAY, SKIP, THINK, ABANDON = map(chr, r
 CONTROLS = (CUT, SEGMENT, BLOCK, BREAK, OTHER, ROUND, SAY, SKIP, THINK, ABANDON)
 CALLS = {SAY: RoundCall("say"), SKIP: RoundCall("host--skip_reply"), THINK: RoundCall("think")}
 
-# A script is drawn as one text, a character a word or a control, which is many times faster than drawing lists.
-_WORD_OF = {chr(0xE000 + number): word for number, word in enumerate(WORDS)}
-
 
 def scripts(controls: str, size: int = 30, words: Sequence[str] = WORDS) -> st.SearchStrategy[str]:
-    """Texts of the words with controls between them."""
-    letters = [letter for letter, word in _WORD_OF.items() if word in words]
-    drawn = st.text(st.sampled_from([*letters, *controls]), max_size=size)
-    return drawn.map(lambda letters: "".join(_WORD_OF.get(letter, letter) for letter in letters))
+    """Texts of the words with controls between them.
+
+    Drawn as one text, a character a word or a control, which is many times faster than drawing lists; half of
+    them are long, since what is drawn freely is short.
+    """
+    parts = {chr(0xE000 + number): part for number, part in enumerate([*words, *controls])}
+    letters = "".join(parts)
+    drawn = st.text(letters, max_size=size // 2) | st.text(letters, min_size=size // 2, max_size=size)
+    return drawn.map(lambda letters: "".join(parts[letter] for letter in letters))
 
 
 PLAIN_WORDS = [word for word in WORDS if "{" not in word]

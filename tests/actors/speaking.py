@@ -1,0 +1,74 @@
+"""A platform that is slow, fails or hangs as a test says, and a house that speaks to it."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from manyminds.actors.providers.scripted import Scripted, call
+from manyminds.actors.spec import Resident
+from manyminds.messages.posts import Post
+from tests.actors.simulated import Platform, SimulatedHouse
+
+
+class Slow(Platform):
+    """A platform whose answers take as long as a test says, or fail as it says; every call is noted when it comes.
+
+    `does`: text -> seconds, an exception, or a value to return; a list of these for one attempt after the other.
+    """
+
+    def __init__(self, does: Mapping[str, Any] | None = None, keeps: bool = False) -> None:
+        super().__init__()
+        self.does: dict[str, Any] = dict(does or {})
+        self.calls: list[Post] = []
+        self.keys: dict[str, str] = {}
+        self.keeps = keeps
+
+    async def __call__(self, post: Post) -> Any:
+        """The publisher."""
+        self.calls.append(post)
+        does = self.does.get(post.text, 0.0)
+        if isinstance(does, list):
+            does = does.pop(0) if does else 0.0
+        if isinstance(does, float):
+            await asyncio.sleep(does)
+            return self._stored(post)
+        if does == "lost":
+            self._stored(post)
+            raise ConnectionError("the line went dead")
+        if isinstance(does, Exception):
+            raise does
+        return does
+
+    def _stored(self, post: Post) -> str:
+        if not self.keeps or post.key not in self.keys:
+            self.posts.append(post)
+            self.keys[post.key] = f"p{len(self.posts)}"
+        return self.keys[post.key]
+
+    def called(self, channel: str | None = None) -> list[str]:
+        """The texts of all attempts, in the order in which they were made."""
+        return [post.text for post in self.calls if channel in (None, post.channel)]
+
+
+def town(seed: int, model: Scripted, platform: Platform, *names: str, **options: Any) -> SimulatedHouse:
+    """A house of these residents in which #a and #b are known."""
+    residents = [Resident(name, "m") for name in names or ("ada",)]
+    house = SimulatedHouse(seed, residents, model, platform=platform, **options)
+    for channel in ("#a", "#b"):
+        house.insist(house.message("hello", channel))
+    return house
+
+
+def send(channel: str, text: str) -> Any:
+    """An explicit send."""
+    return call("channel_publish", channelId=channel, content=text)
+
+
+def ask(house: SimulatedHouse, channel: str = "#a", to: str = "ada", text: str = "hm?") -> None:
+    """A message that wakes."""
+    house.insist(house.message(text, channel, to=to))
+
+
+def states(house: SimulatedHouse, turn: int = 1, agent: str = "ada") -> list[str]:
+    """The states of a turn's posts, part by part."""
+    return [entry.state for entry in house.outbox(agent, turn)]
