@@ -12,7 +12,6 @@ from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.mail import (
-    Admit,
     Admitted,
     Answer,
     AskState,
@@ -57,6 +56,7 @@ from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .draft_book import DraftBook
 from .late_outcomes import late_notice, owed, withhold_late
+from .metering import ask
 from .room_member import RoomMember
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
@@ -167,7 +167,9 @@ class Agent(RoomMember):
         self.token, self.again = "admission", False
         self.stale.over()
         self.admission = self.system.stream_id()
-        self.system.tell(provider_address(self.spec.provider.name), Admit(self.address, self.admission))
+        self.system.tell(
+            provider_address(self.spec.provider.name), ask(self.spec.provider, self.address, self.admission)
+        )
 
     @handles(Admitted)
     def admitted(self, mail: Admitted) -> None:
@@ -226,7 +228,7 @@ class Agent(RoomMember):
         self._free()
 
     def _busy_as(self) -> str:
-        return busy_as(self.run.phase if self.run is not None else "")
+        return busy_as(self.run.doing if self.run is not None else "")
 
     def _free(self) -> None:
         self.token = ""
@@ -412,7 +414,7 @@ class Agent(RoomMember):
         """Say what the agent is doing."""
         run = self.run
         state: dict[str, Any] = {
-            "state": run.phase if run is not None else self.token or "idle",
+            "state": run.doing if run is not None else self.token or "idle",
             "turn": run.turn.number if run is not None else None,
             "stopping": self.stopping is not None,
         }

@@ -13,17 +13,14 @@ from dataclasses import replace
 from ..messages.address import ReplyTo
 from ..messages.assembly import extend
 from ..messages.blocks import ToolResult
-from ..messages.contract import OverBudget
 from ..messages.drafts import Draft
-from ..messages.ladder import Exhaust, Hold, decide
+from ..messages.ladder import Exhaust, Hold
 from ..messages.ladder import Retry as Again
 from ..messages.mail import (
-    Admit,
     Admitted,
     Boundary,
     BoundaryDone,
     CompileSlice,
-    Cooldown,
     Receipt,
     Refused,
     ReplaceResults,
@@ -39,21 +36,21 @@ from ..messages.mail import (
     Typing,
     Withhold,
     channel_address,
-    provider_address,
 )
 from ..messages.places import ChannelRef
-from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, Usage
+from ..messages.request import Done, ErrorRecord, RoundFailed, Started, Usage
 from ..messages.rows import Row
 from ..messages.turns import Turn
 from ..messages.wakes import trigger_of
 from ..storage import Op
 from ..storage import turns as turn_records
 from .admitting import Words
+from .asking import Asking
 from .calls import Calls
-from .composer import Composer, visible
+from .composer import visible
 from .desk import Desk
+from .metering import meter
 from .rounds import contained_call, end_rows, interrupted_rows, owed_rows, round_rows, withheld_results
-from .streams import RoundStream
 from .system import Letter, Timer, operator_line
 from .turn_end import TurnEnd
 from .turn_words import TurnWords
@@ -69,17 +66,12 @@ class TurnRun:
         self.desk = desk
         self.turn = turn
         self.phase = "waiting"
-        self.messages: tuple[Msg, ...] = ()
-        self.stream: RoundStream | None = None
-        self.stream_id = 0
         self.calls: Calls | None = None
         self.end = TurnEnd(desk)
         self.words = TurnWords(desk, self.end)
+        self.asking = Asking(desk, self.words, self._failed)
         self.cancelled = ""
         self.cancel_wanted = False
-        self.admission = 0
-        self.recompile = True
-        self.composer: Composer | None = None
         self.usage = Usage()
         self.refusals = 0
         self.timers: list[Timer] = []
@@ -90,13 +82,19 @@ class TurnRun:
         self.interrupted = ""
         self.said: Words | None = None
 
+    @property
+    def doing(self) -> str:
+        """What the turn is doing, for eyes: waiting, compiling or streaming where it asks."""
+        return self.asking.state if self.phase == "asking" else self.phase
+
     # --- start
 
     def start(self, admitted: bool) -> None:
         """Begin to compile, at once where the provider admitted the turn already."""
         self._typing(True)
         if admitted:
-            self._compile()
+            self.phase = "asking"
+            self.asking.compile(self.turn)
         else:
             self._ask()
 
@@ -107,66 +105,27 @@ class TurnRun:
             self.desk.system.tell(channel_address(at), Typing(self.turn.agent, thread, on))
 
     def _ask(self, recompile: bool = True) -> None:
-        self.phase = "waiting"
-        self.recompile = recompile
-        self.admission = self.desk.system.stream_id()
-        self.desk.system.tell(
-            provider_address(self.desk.spec.provider.name), Admit(self.desk.address, self.admission)
-        )
+        self.phase = "asking"
+        self.asking.ask(self.turn, self.usage, recompile)
 
     def admitted(self, mail: Admitted) -> None:
         """The provider may be asked."""
-        if self.phase != "waiting" or mail.key != self.admission:
-            return
-        if self.recompile:
-            self._compile()
-        else:
-            self._open()
-
-    def _compile(self) -> None:
-        self.words.close()
-        self.phase = "compiling"
-        self.stream_id = self.desk.system.stream_id()
-        self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
-        self.compile_on(CompileSlice(self.stream_id))
+        if self.phase == "asking":
+            self.asking.admitted(mail, self.turn)
 
     def compile_on(self, mail: CompileSlice) -> None:
         """One slice of the compile; the next comes as mail."""
-        if self.phase != "compiling" or mail.stream != self.stream_id or self.composer is None:
-            return
-        if not self.composer.step():
-            self.desk.to_self(mail)
-            return
-        try:
-            self.messages = self.composer.messages()
-        except OverBudget as exc:
-            self._failed(ErrorRecord("over_budget", str(exc)))
-            return
-        finally:
-            self.composer = None
-        self._open()
-
-    def _open(self) -> None:
-        spec = self.desk.spec
-        system = (*spec.system, self.turn.system_prompt) if self.turn.system_prompt else spec.system
-        tools = tuple(tool.definition for tool in self.desk.tools.values())
-        self.phase = "streaming"
-        self.stream_id = self.desk.system.stream_id()
-        self.words.begin_round(self.turn, self.stream_id)
-        request = Request(
-            spec.model, self.messages, system, tools, spec.max_tokens, spec.thinking, True, spec.extra,
-            self.turn.agent, self.stream_id,
-        )
-        self.stream = RoundStream(self.desk.system, self.desk.address, spec.provider, request)
+        if self.phase == "asking":
+            self.asking.compile_on(mail, self.turn)
 
     # --- the stream
 
     def news(self, mail: StreamNews) -> None:
         """Events of the stream: gather, and at its terminal go on."""
-        if self.stream is None or mail.stream != self.stream_id:
-            return
-        for event in self.stream.take():
-            if isinstance(event, Done):
+        for event in self.asking.take(mail):
+            if isinstance(event, Started):
+                meter(self.desk, event, self.usage)
+            elif isinstance(event, Done):
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
                 self._failed(event.error)
@@ -175,12 +134,13 @@ class TurnRun:
 
     def lost(self, mail: StreamLost) -> None:
         """The stream's task ended on its own; without a terminal that is a failure."""
-        if self.stream is not None and mail.stream == self.stream_id and mail.error and self.phase == "streaming":
+        if self.asking.is_out(mail.stream) and mail.error:
             self._failed(ErrorRecord("network", f"the stream was lost ({mail.error})", True))
 
     def _round_done(self, done: Done) -> None:
-        self.stream = None
-        self.usage = done.usage
+        self.asking.over()
+        meter(self.desk, done, self.usage)
+        done, self.usage = self.asking.pauses.whole(done), done.usage
         self.desk.system.trace(
             "inference:usage", agentName=self.turn.agent, turn=self.turn.number, input=done.usage.input,
             output=done.usage.output, read=done.usage.read, written=done.usage.written,
@@ -190,7 +150,10 @@ class TurnRun:
         elif done.stop_reason == "refusal":
             self._failed(ErrorRecord("refusal", "the model refused to answer"))
         elif done.calls:
+            self.asking.pauses.forget()
             self._store_round(done)
+        elif done.stop_reason == "pause_turn":
+            self._go_on(done)
         else:
             self._complete(done)
 
@@ -200,7 +163,7 @@ class TurnRun:
     def _guard(self) -> None:
         """The batch of results was refused: withhold it, and ask once more (agents.md 6.4, prose 7)."""
         self.words.abandon(self.turn)
-        self.turn, old, row = withheld_results(self.desk, self.turn, self.messages)
+        self.turn, old, row = withheld_results(self.desk, self.turn, self.asking.messages)
         self.phase = "guarding"
         self.desk.to_room(ReplaceResults(self.turn, old, row, ReplyTo(self.desk.address)))
 
@@ -210,11 +173,19 @@ class TurnRun:
             self.turn = replace(self.turn, watermark=mail.turn.watermark)
             self._ask()
 
+    def _go_on(self, done: Done) -> None:
+        """The model's server paused the turn: send it back as it is, nothing attached (providers.md 1.4, 2.2)."""
+        error = self.asking.pauses.pause(done)
+        if error is not None:
+            self._failed(error)
+        else:
+            self._ask(recompile=False)
+
     # --- a round with calls
 
     def _store_round(self, done: Done) -> None:
         self.before = self.turn
-        self.said = self.words.admit(self.turn, done, self.messages, live=True)
+        self.said = self.words.admit(self.turn, done, self.asking.messages, live=True)
         self.turn = self.said.turn
         self.phase = "storing"
         self._commit_round()
@@ -306,10 +277,10 @@ class TurnRun:
             self._end("cancelled")
             return
         heard = visible(self.desk.system.store, self.desk.spec, mail.rows)
-        if not self.messages or self._over_stream_budget():
+        if not self.asking.messages or self._over_stream_budget():
             self._ask()
             return
-        self.messages = extend(self.messages, blocks, results, heard, self.desk.spec.voices)
+        self.asking.messages = extend(self.asking.messages, blocks, results, heard, self.desk.spec.voices)
         self.desk.system.trace(
             "inference:stream_resumed", agentName=self.turn.agent, turn=self.turn.number, injectedMessages=len(heard)
         )
@@ -329,24 +300,18 @@ class TurnRun:
     # --- failure
 
     def _failed(self, error: ErrorRecord) -> None:
-        was_streaming = self.stream is not None
-        self._drop_stream()
-        attempt = self.turn.attempt
-        decision = decide(error, attempt, jitter=self.desk.system.random.random())
-        gate = provider_address(self.desk.spec.provider.name)
+        was_streaming = self.asking.streaming
+        self.asking.drop()
+        decision = self.asking.after_failure(error, self.turn.attempt)
         if isinstance(decision, Exhaust) and was_streaming:
             self.interrupted = self.words.interrupt(self.turn)
         self.words.abandon(self.turn)
         if isinstance(decision, Hold):
-            self.desk.system.tell(gate, Cooldown(decision.seconds, error))
             self._ask()
-            return
-        if decision.cooldown:
-            self.desk.system.tell(gate, Cooldown(decision.cooldown, error))
-        if isinstance(decision, Exhaust):
+        elif isinstance(decision, Exhaust):
             self.exhaust(error)
-            return
-        self._retry(error, decision, attempt + 1)
+        else:
+            self._retry(error, decision, self.turn.attempt + 1)
 
     def _retry(self, error: ErrorRecord, decision: Again, attempt: int) -> None:
         self.turn = replace(self.turn, attempt=attempt)
@@ -380,15 +345,15 @@ class TurnRun:
         if contained is not None:
             self._finish_with("completed", (contained,), (), ())
             return
-        said = self.words.admit(self.turn, done, self.messages, live=False)
+        said = self.words.admit(self.turn, done, self.asking.messages, live=False)
         self.turn = said.turn
         self.end.expect(said.posts)
         self._finish_with("completed", said.rows, said.ops, said.letters)
 
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
-        if self.stream is not None:
+        if self.asking.streaming:
             self.interrupted = self.words.interrupt(self.turn)
-        self._drop_stream()
+        self.asking.drop()
         rows = (*round_rows(self.desk, self.turn, results), *interrupted_rows(self.desk, self.turn, self.interrupted))
         self._finish_with(ending, rows, (), ())
 
@@ -469,7 +434,7 @@ class TurnRun:
 
     def abandon(self) -> None:
         """Stop the stream, the calls and the timers of a turn that this object no longer owns."""
-        self._drop_stream()
+        self.asking.drop()
         if self.calls is not None:
             self.calls.give_up("interrupted")
         for timer in self.timers:
@@ -490,11 +455,6 @@ class TurnRun:
         self.calls.restore(self.end.receipts)
         self.phase = "tools"
         self._if_all_in()
-
-    def _drop_stream(self) -> None:
-        if self.stream is not None:
-            self.stream.cancel()
-            self.stream = None
 
     def _later(self, seconds: float, mail: object) -> None:
         self.timers = [*self.timers[-8:], self.desk.system.after(seconds, self.desk.address, mail)]
