@@ -7,6 +7,7 @@ supervision or parking itself.
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..messages.address import Address
@@ -123,6 +124,10 @@ class Cell(Inbox):
             self.keeper.forward(self)
         elif self.token:
             self.wake()
+
+    def put_first(self, mails: Sequence[Any]) -> None:
+        """Put mail before all that waits; only by an actor that is being let go, for the next one."""
+        self.mails.extendleft(reversed(mails))
 
     def unstash(self) -> None:
         """Put the stash back before the mail that came later."""

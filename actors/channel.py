@@ -25,7 +25,6 @@ from ..messages.mail import (
     Receipt,
     Rerelease,
     StillBehind,
-    TakenOver,
     TryAgain,
     WriteAgain,
 )
@@ -53,7 +52,6 @@ class Channel(Doorkeeper):
         self.queue: list[PostNow] = []
         self.attempt = 0
         self.part = 0
-        self.ready = False
         self.state = "idle"
         self.task: Task | None = None
         self.timer: Timer | None = None
@@ -71,7 +69,7 @@ class Channel(Doorkeeper):
         handed_over = [e for e in entries if e.state in ("sending", "queued")]
         self.queue = list(dict.fromkeys(PostNow(e.agent, e.turn, e.number) for e in handed_over))
         self.system.tell(GATEWAY, Rerelease(self.at))
-        self.system.tell(self.address, TakenOver())
+        self.system.tell(self.address, TryAgain())
 
     def may_park(self) -> bool:
         """It may go when nothing is being posted, opened or written, and no timer is its own."""
@@ -83,28 +81,15 @@ class Channel(Doorkeeper):
 
     def replaced(self) -> None:
         """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""
-        if self.state == "posting":
-            self.system.tell(self.address, AttemptOut(self.attempt, self.queue[0], self.part))
-        self.presence.hand_over()
+        out = [AttemptOut(self.attempt, self.queue[0], self.part)] if self.state == "posting" else []
+        self.leave(*out, *self.presence.unfinished())
 
     @handles(AttemptOut)
     def attempt_out(self, mail: AttemptOut) -> None:
         """Wait for an attempt of the predecessor, so that nothing overtakes it."""
         parts = self._parts(mail.post)
-        if not self.ready and self.queue[:1] == [mail.post] and parts[mail.part].state == "sending":
+        if self.state == "idle" and self.queue[:1] == [mail.post] and parts[mail.part].state == "sending":
             self.state, self.attempt, self.part = "posting", mail.attempt, mail.part
-
-    @handles(TakenOver)
-    def taken_over(self, mail: TakenOver) -> None:
-        """Everything that the predecessor left was heard: begin."""
-        self.ready = True
-        self._advance()
-
-    def _waits(self, mail: object) -> bool:
-        """Answers that came before all of that was heard come again behind it."""
-        if not self.ready:
-            self.system.tell(self.address, mail)
-        return not self.ready
 
     # --- posts
 
@@ -147,7 +132,7 @@ class Channel(Doorkeeper):
 
     def _advance(self) -> None:
         """Try the head, if nothing is under way."""
-        if self.state not in ("idle", "waiting") or not self.queue or not self.ready:
+        if self.state not in ("idle", "waiting") or not self.queue:
             return
         if self.state == "waiting" and self.timer is not None:
             return
@@ -212,7 +197,7 @@ class Channel(Doorkeeper):
     @handles(AttemptDeadline)
     def attempt_deadline(self, mail: AttemptDeadline) -> None:
         """An asynchronous publisher has not answered in time; its answer may still come."""
-        if not self._waits(mail) and self.state == "posting" and mail.attempt == self.attempt:
+        if self.state == "posting" and mail.attempt == self.attempt:
             post = self.queue[0]
             part = self._parts(post)[self.part]
             self._settle(post, part, Unknown("no answer came before the deadline"))
@@ -220,8 +205,6 @@ class Channel(Doorkeeper):
     @handles(AttemptEnded)
     def attempt_ended(self, mail: AttemptEnded) -> None:
         """The publisher has answered: for the post that is out, or too late for its deadline."""
-        if self._waits(mail):
-            return
         with self.system.store.snapshot() as snap:
             part = outbox.get(snap, mail.post.agent, mail.post.turn, mail.post.number, mail.part)
         if part is None:

@@ -80,6 +80,10 @@ class Actor(PooledActor):
     def ended(self) -> None:
         """Its address has ended for good; no mail follows."""
 
+    def leave(self, *mails: Mail) -> None:
+        """For `replaced()`: mail for who takes over, before all that waits already."""
+        cast(Cell, self.actor_inbox).put_first(mails)
+
     # For its cell.
 
     @property

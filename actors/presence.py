@@ -90,15 +90,15 @@ class Presence:
         opened = self._confirmed and self._record is not None and self._record.source != "received"
         return self.working or bool(self._typing) or opened
 
-    def hand_over(self) -> None:
-        """Another object takes over: it is told what this one had not finished."""
+    def unfinished(self) -> list[object]:
+        """The mail for another object that takes over: what this one had not finished."""
+        left: list[object] = [Typing(agent, thread, True) for agent, thread in self._typing.items()]
         for operation in self._operations:
             if operation.asked is not None:
-                self._system.tell(self._me, operation.asked)
+                left.append(operation.asked)
             elif operation.desired is None:
-                self._system.tell(self._me, Relabel(operation.label))
-        for agent, thread in self._typing.items():
-            self._system.tell(self._me, Typing(agent, thread, True))
+                left.append(Relabel(operation.label))
+        return left
 
     # --- what is asked for
 

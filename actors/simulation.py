@@ -188,6 +188,7 @@ class Simulation(Delivery):
         cell = self._cells.get((address.kind, address.name))
         if cell is not None and cell.actor is not None:
             self._let_go(cell)
+            cell.wake()
 
     def waiting_now(self) -> tuple[str, ...]:
         """Who waits for something that no step will bring."""

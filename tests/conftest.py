@@ -1,7 +1,9 @@
 """What every test may ask for: the amount to run, and the seeds."""
 
 import secrets
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -25,13 +27,46 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(WHOLE_SECONDS))
 
 
+@dataclass
+class Ran:
+    """What this session has run, for its last line."""
+
+    amounts: set[int] = field(default_factory=set[int])
+    seeds: int = 0
+    fresh: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+
+
+RAN = Ran()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count what each test came to."""
+    if report.when == "call" or report.outcome != "passed":
+        RAN.outcomes[report.outcome] += 1
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line what was run, so that it can be quoted."""
+    if getattr(config, "workerinput", None) is not None or not RAN.outcomes:
+        return
+    share = "whole" if config.getoption("--whole") else "the plain share"
+    part = config.getoption("keyword") or "everything"
+    tests = ", ".join(f"{count} {outcome}" for outcome, count in sorted(RAN.outcomes.items()))
+    seeds = f"{RAN.seeds} seeds (fresh: {RAN.fresh})" if RAN.seeds else "no seeds"
+    amounts = ", ".join(str(number) for number in sorted(RAN.amounts)) or "none"
+    print(f"ran {share} of {part}: {tests}; {seeds}; amounts {amounts}")
+
+
 @pytest.fixture(scope="session")
 def amount(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
     """amount(plain, whole): the number to run in this session."""
     whole = bool(request.config.getoption("--whole"))
 
     def choose(plain: int, full: int) -> int:
-        return full if whole else plain
+        number = full if whole else plain
+        RAN.amounts.add(number)
+        return number
 
     return choose
 
@@ -39,8 +74,9 @@ def amount(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
 @pytest.fixture(scope="session")
 def seeds(request: pytest.FixtureRequest) -> list[int]:
     """The listed seeds and a fresh one; 200 under --whole. A failure names its seed."""
-    fresh = secrets.randbelow(1_000_000) + 1000
-    print(f"fresh seed: {fresh}")
-    if not request.config.getoption("--whole"):
-        return [*LISTED_SEEDS, fresh]
-    return [*LISTED_SEEDS, *range(1000, 1000 + WHOLE_SEEDS - len(LISTED_SEEDS) - 1), fresh]
+    RAN.fresh = fresh = secrets.randbelow(1_000_000) + 1000
+    whole = bool(request.config.getoption("--whole"))
+    rest = range(1000, 1000 + WHOLE_SEEDS - len(LISTED_SEEDS) - 1) if whole else ()
+    chosen = [*LISTED_SEEDS, *rest, fresh]
+    RAN.seeds = len(chosen)
+    return chosen

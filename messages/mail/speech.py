@@ -82,11 +82,6 @@ class AttemptOut:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOver:
-    """A channel's actor has heard what its predecessor left it, and may begin."""
-
-
-@dataclass(frozen=True, slots=True)
 class AttemptDeadline:
     """The time of an asynchronous attempt is over."""
 

@@ -158,6 +158,11 @@ class SimulatedHouse:
         self.simulation.faults.off()
         self.run()
 
+    def finish(self) -> None:
+        """Everything comes to its end under the faults that there are, and what they put off without them."""
+        self.run()
+        self.settle()
+
     def cancel(self, agent: str, by: str = "zoe") -> bool:
         """Cancel an agent's turn."""
         answer = self.simulation.ask(agent_address(agent), lambda reply: Cancel(by, "", reply), 5.0)

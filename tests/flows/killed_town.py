@@ -107,7 +107,7 @@ class Town:
 
 def quiet(runtime: Runtime) -> bool:
     """Whether nothing is left to do."""
-    if any(state["state"] != "idle" for state in runtime.health().agents.values()):
+    if any(state["state"] != "idle" for state in runtime.health(timeout=60.0).agents.values()):
         return False
     with runtime._opened.store.snapshot() as snap:
         left: list[Any] = [*wakes.pending(snap, ROOM), *turns.of_room(snap, ROOM), *outbox.unfinished(snap)]

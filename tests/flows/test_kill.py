@@ -67,13 +67,15 @@ class Host:
         command = [sys.executable, str(SCRIPT), str(self.folder), str(self.acknowledged + 1), "run"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
-            while lines > 0 or spared:
-                line = child.stdout.readline()
-                assert line, f"the town ended by itself (exit code {child.wait()})"
-                self._note(line)
-                spared.discard(line)
-                lines -= 1
-            child.kill()
+            try:
+                while lines > 0 or spared:
+                    line = child.stdout.readline()
+                    assert line, f"the town ended by itself (exit code {child.wait()})"
+                    self._note(line)
+                    spared.discard(line)
+                    lines -= 1
+            finally:
+                child.kill()
             for line in child.stdout:
                 self._note(line)
 
