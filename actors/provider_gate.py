@@ -40,8 +40,7 @@ class ProviderGate(Actor):
         """Another object takes over: it keeps the cooldown, and those who wait go on waiting."""
         left = self.until - self.system.clock.now()
         held = [Cooldown(left, self.cause)] if left > 0.0 and self.cause is not None else []
-        for mail in (*held, *self.waiting.values()):
-            self.system.tell(self.address, mail)
+        self.leave(*held, *self.waiting.values())
 
     @handles(Admit)
     def admit(self, mail: Admit) -> None:
