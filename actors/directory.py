@@ -2,11 +2,13 @@
 
 The one door for what hosts hand in: it passes over what came twice, registers a channel from its first message,
 decides who is woken, and offers the row with its wakes to the room, which answers when all of it is on disk. Owns the
-registry and the platform ids seen. Never touches a log, never wakes an agent itself.
+registry and the platform ids seen. Never touches a log, never wakes an agent itself. Built anew, it takes nothing in
+before the room has stored what its predecessor offered; else one platform id could be stored twice.
 """
 
 import logging
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.errors import Error, RuntimeClosed
@@ -17,6 +19,8 @@ from ..messages.mail import (
     AskState,
     CloseIntake,
     Enlist,
+    Greeted,
+    Hello,
     Offer,
     OfferAnswer,
     Receive,
@@ -30,7 +34,8 @@ from ..messages.places import ChannelRef
 from ..messages.registry import AgentRecord, ChannelRecord, refusal
 from ..messages.routing import WakeOn, Woken, message_row, message_wakes, who_is_woken
 from ..storage import Op, Snapshot, outbox, registry, seen
-from .dispatcher import StoredActor, handles
+from .dispatcher import handles
+from .room_member import RoomMember
 from .system import System
 
 _log = logging.getLogger(__name__)
@@ -45,34 +50,55 @@ class InFlight:
     channel: ChannelRecord | None = None
 
 
-class Directory(StoredActor):
+class Directory(RoomMember):
     """The actor of the registry and of the way in."""
 
     def __init__(self, system: System, address: Address, room: str, wake_on: WakeOn) -> None:
-        super().__init__(system, address)
-        self.room = room
+        super().__init__(system, address, room)
         self.wake_on: WakeOn = wake_on
-        self.closed = False
-        self.ticket = 0
+        self.closed: CloseIntake | None = None
+        self.acquainted = False
         self.in_flight: dict[int, InFlight] = {}
         self.by_id: dict[tuple[ChannelRef, str], int] = {}
 
     def loaded(self) -> None:
-        """Read who lives and which channels are known."""
+        """Read who lives and which channels are known. The room is asked before the first message, not at a start."""
+        self.acquainted = False
+        self._read()
+
+    def greeted(self, pending: bool) -> None:
+        """Whatever a predecessor offered is in the store, or was refused."""
+        self._read()
+
+    def _read(self) -> None:
         self.seen: dict[ChannelRef, seen.SeenIds] = {}
         with self.system.store.snapshot() as snap:
             self.agents: list[AgentRecord] = registry.agents(snap)
             self.channels: dict[ChannelRef, ChannelRecord] = {c.at: c for c in registry.channels(snap)}
 
+    def receive(self, mail: Any) -> bool:
+        """Ask the room before the first message; one that has ended has nothing left to store."""
+        if isinstance(mail, Receive) and not self.loading and not self.acquainted:
+            self.acquainted = True
+            self.greet()
+        if isinstance(mail, Undelivered) and isinstance(mail.mail, Hello):
+            mail = Greeted(False, mail.mail.reply.key)
+        return super().receive(mail)
+
     def busy(self) -> bool:
         """What is on its way is known only here, and so is a closed intake."""
-        return super().busy() or bool(self.in_flight) or self.closed
+        return super().busy() or bool(self.in_flight) or self.closed is not None
+
+    def replaced(self) -> None:
+        """Another object takes over: it answers who waits for a twin, and takes in no more than this one did."""
+        joined = [mail for done in self.in_flight.values() for mail in done.joined]
+        self.leave(*joined, *([self.closed] if self.closed is not None else []))
 
     @handles(Receive)
     def receive_message(self, mail: Receive) -> None:
         """Take a host's message; it is answered once the message is on disk, or with what was wrong."""
         message = mail.message
-        if self.closed:
+        if self.closed is not None:
             self._tell(mail, None, RuntimeClosed())
             return
         if message.from_self:
@@ -104,21 +130,21 @@ class Directory(StoredActor):
 
     def _offer(self, mail: Receive, woken: tuple[Woken, ...]) -> None:
         message, now = mail.message, self.system.clock.now()
-        self.ticket += 1
+        ticket = self.system.stream_id()  # never one of a predecessor, whose answers may still come
         added, ops = self._register(message, now)
         if message.id is not None:
             ops = (*ops, *self.seen[message.place].add(message.id))
-            self.by_id[message.place, message.id] = self.ticket
+            self.by_id[message.place, message.id] = ticket
         several = len(self.channels) > 1
         voices = [name for a in self._readers() for name in (a.name, *a.self_participants)]
         row = message_row(message, now, [w.agent for w in woken if w.addressed], several, voices)
         accepted = Accepted(False, True, tuple(w.agent for w in woken))
-        self.in_flight[self.ticket] = InFlight(message, [], added)
+        self.in_flight[ticket] = InFlight(message, [], added)
         wakes = message_wakes(message, now, woken)
         self.system.tell(
             room_address(self.room),
             Offer(
-                row, message.size(), wakes, ops, reply=ReplyTo(self.address, self.ticket), host=mail.reply,
+                row, message.size(), wakes, ops, reply=ReplyTo(self.address, ticket), host=mail.reply,
                 accepted=accepted,
             ),
         )
@@ -202,7 +228,7 @@ class Directory(StoredActor):
     @handles(CloseIntake)
     def close_intake(self, mail: CloseIntake) -> None:
         """Nothing is accepted from now on."""
-        self.closed = True
+        self.closed = mail
         self.system.tell(mail.reply.address, Answer(len(self.in_flight), mail.reply.key))
 
     def _tell(self, mail: Receive, accepted: Accepted | None, error: Exception | None) -> None:

@@ -82,7 +82,7 @@ class Actor(PooledActor):
 
     def leave(self, *mails: Mail) -> None:
         """For `replaced()`: mail for who takes over, before all that waits already."""
-        cast(Cell, self.actor_inbox).put_first(mails)
+        self.cell.put_first(mails)
 
     # For its cell.
 
@@ -90,6 +90,11 @@ class Actor(PooledActor):
     def loading(self) -> bool:
         """Whether mail is being put aside."""
         return False
+
+    @property
+    def cell(self) -> Cell:
+        """Its inbox, and the mail that was put aside."""
+        return cast(Cell, self.actor_inbox)
 
     def move_in(self, cell: Cell) -> None:
         """Take the cell as the inbox."""
@@ -175,9 +180,9 @@ class StoredActor(Actor):
                 self._barrier = None
                 self.loaded()
                 if self._barrier is None:
-                    cast(Cell, self.actor_inbox).unstash()
+                    self.cell.unstash()
             return False
         if self._barrier is not None:
-            cast(Cell, self.actor_inbox).stash.append(mail)
+            self.cell.stash.append(mail)
             return False
         return super().receive(mail)

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from ..messages.address import Address
 from ..messages.blocks import calls
@@ -50,7 +50,6 @@ from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
 from ..storage import Op, Snapshot, branches, inbox, log, owing, registry, turns, wakes
-from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .room_unit import RoomState, RoomUnit, without_cuts
 from .system import System
@@ -87,6 +86,7 @@ class Room(StoredActor):
         self.in_flight: set[int] = set()
         self.refused = 0
         self.alone = False
+        self.living: set[str] = set()
         self.state: RoomState
 
     def loaded(self) -> None:
@@ -101,7 +101,8 @@ class Room(StoredActor):
             waiting = deque((entry.number, entry.size) for entry in inbox.waiting(snap, name))
             self.state = RoomState(name, branch, end, number, waiting, wakes.pending(snap, name))
             self.state.bytes = sum(size for _, size in waiting)
-            records = turns.of_room(snap, name)
+            self.living = {agent.name for agent in registry.agents(snap)}
+            records = [t for t in turns.of_room(snap, name) if t.agent in self.living]
         self.alive = {t.agent: Progress(t.number, t.rounds, t.phase == "closing") for t in records}
         self._hint(self.state.pending)
         self._drain_if_idle()
@@ -109,12 +110,12 @@ class Room(StoredActor):
     def receive(self, mail: Any) -> bool:
         """Put aside, in order, what must not be built on units that the store may still refuse."""
         if not self.loading and self._must_wait(mail):
-            cast(Cell, self.actor_inbox).stash.append(mail)
+            self.cell.stash.append(mail)
             return False
         return super().receive(mail)
 
     def _must_wait(self, mail: Any) -> bool:
-        behind = bool(cast(Cell, self.actor_inbox).stash)
+        behind = bool(self.cell.stash)
         if type(mail) is Offer and mail.owed is None:
             return self.alone or behind
         return type(mail) in (Offer, *ALONE) and (bool(self.in_flight) or behind)
@@ -169,7 +170,8 @@ class Room(StoredActor):
         self._unit_over(mail.unit)
 
     def _drain_if_idle(self) -> None:
-        if self.alive or not self.state.waiting or any(w.first for w in self.state.pending):
+        woken = any(w.first for w in self.state.pending if w.agent in self.living)
+        if self.alive or not self.state.waiting or woken:
             return  # a turn is alive, or the one that these wakes start moves them
         self.alone = True
         if self.in_flight:
@@ -410,7 +412,7 @@ class Room(StoredActor):
         if self.in_flight:
             return
         self.alone = False
-        cast(Cell, self.actor_inbox).unstash()
+        self.cell.unstash()
         self._drain_if_idle()
 
     @handles(UnitRefused)

@@ -5,11 +5,10 @@ with a turn that has ended. So it waits, after its own units, until the room has
 mail waits meanwhile. Decides nothing else.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.mail import Greeted, Hello, OfferAnswer, room_address
-from .cells import Cell
 from .dispatcher import StoredActor, handles
 from .system import System
 
@@ -27,10 +26,14 @@ class RoomMember(StoredActor):
 
     def greeted(self, pending: bool) -> None:
         """The store can be read now. `pending`: wakes wait for it."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it begins")
+        raise NotImplementedError(f"{self.address} does not say how it begins")
 
     def loaded(self) -> None:
         """What a predecessor wrote itself is in the store; ask the room for the rest."""
+        self.greet()
+
+    def greet(self) -> None:
+        """Put mail aside until the room has done what a predecessor asked for."""
         self._greeting = self.system.stream_id()
         self.system.tell(room_address(self.room), Hello(self.address.name, ReplyTo(self.address, self._greeting)))
 
@@ -43,16 +46,15 @@ class RoomMember(StoredActor):
         """Put mail aside until the room has answered."""
         if super().loading or not self._greeting:
             return super().receive(mail)
-        cell = cast(Cell, self.actor_inbox)
         if isinstance(mail, Greeted):
             if mail.key == self._greeting:
                 self._greeting = 0
                 self.greeted(mail.pending)
-                cell.unstash()
+                self.cell.unstash()
         elif isinstance(mail, (MailFailed, Undelivered)) and isinstance(mail.mail, Hello):
             self.system.after(GREET_AGAIN, room_address(self.room), mail.mail)
         else:
-            cell.stash.append(mail)
+            self.cell.stash.append(mail)
         return False
 
     @handles(OfferAnswer)

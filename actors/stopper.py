@@ -11,6 +11,7 @@ from .dispatcher import Actor, handles
 from .system import System
 
 LOOK_EVERY = 0.05
+CUT_WITHIN = 0.5
 
 
 class Stopper(Actor):
@@ -84,7 +85,11 @@ class Stopper(Actor):
         if not mail.over:
             self._look()
             return
+        if self.over:
+            self._done()  # who has not answered by now was rebuilt meanwhile; its record is on disk all the same
+            return
         self.over = True
+        self.system.after(CUT_WITHIN, self.address, StopStep(over=True))
         if not self.left:
             self._done()
         for agent in self.mail.agents:

@@ -152,10 +152,9 @@ class TurnRun:
         elif done.calls:
             self.asking.pauses.forget()
             self._store_round(done)
-        elif done.stop_reason == "pause_turn":
-            self._go_on(done)
-        else:
+        elif done.stop_reason != "pause_turn":
             self._complete(done)
+<<<<<<< HEAD
 
     def _may_guard(self) -> bool:
         return self.desk.spec.result_guard and self.turn.rounds > 0 and not self.turn.guarded
@@ -177,6 +176,9 @@ class TurnRun:
         """The model's server paused the turn: send it back as it is, nothing attached (providers.md 1.4, 2.2)."""
         error = self.asking.pauses.pause(done)
         if error is not None:
+=======
+        elif error := self.pauses.pause(done):
+>>>>>>> main
             self._failed(error)
         else:
             self._ask(recompile=False)
@@ -433,8 +435,14 @@ class TurnRun:
         self.abandon()
 
     def abandon(self) -> None:
+<<<<<<< HEAD
         """Stop the stream, the calls and the timers of a turn that this object no longer owns."""
         self.asking.drop()
+=======
+        """Stop the stream, the calls, the timers and the indicator of a turn that this object no longer owns."""
+        self._drop_stream()
+        self._typing(False)
+>>>>>>> main
         if self.calls is not None:
             self.calls.give_up("interrupted")
         for timer in self.timers:

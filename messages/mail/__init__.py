@@ -83,7 +83,6 @@ from .speech import Rerelease as Rerelease
 from .speech import Speech as Speech
 from .speech import StillBehind as StillBehind
 from .speech import SurfaceAnswered as SurfaceAnswered
-from .speech import TakenOver as TakenOver
 from .speech import TryAgain as TryAgain
 from .speech import Typing as Typing
 from .speech import TypingAgain as TypingAgain

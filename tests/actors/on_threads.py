@@ -5,7 +5,7 @@ Nothing here sleeps: who waits, waits for something that happens, with a deadlin
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def message(text: str, channel: str = "#a", author: str = "zoe", **fields: Any) 
 @contextmanager
 def runtime(
     provider: Provider, folder: Path | None = None, residents: Sequence[Resident] = (ADA,), **options: Any
-) -> Iterator[tuple[Runtime, Board]]:
+) -> Generator[tuple[Runtime, Board]]:
     """An open runtime and its platform."""
     board = Board()
     with Runtime.open(folder, residents, provider, **options) as opened:

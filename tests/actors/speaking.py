@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from manyminds.actors.providers.scripted import Scripted, call
 from manyminds.actors.spec import Resident
@@ -13,7 +13,8 @@ from tests.actors.simulated import Platform, SimulatedHouse
 class Slow(Platform):
     """A platform whose answers take as long as a test says, or fail as it says; every call is noted when it comes.
 
-    `does`: text -> seconds, an exception, or a value to return; a list of these for one attempt after the other.
+    `does`: text -> seconds, an exception, a value to return, or "lost" for one that is stored and then raises; a pair
+    of seconds and such; a list of all these for one attempt after the other.
     """
 
     def __init__(self, does: Mapping[str, Any] | None = None, keeps: bool = False) -> None:
@@ -26,9 +27,14 @@ class Slow(Platform):
     async def __call__(self, post: Post) -> Any:
         """The publisher."""
         self.calls.append(post)
-        does = self.does.get(post.text, 0.0)
-        if isinstance(does, list):
-            does = does.pop(0) if does else 0.0
+        does: Any = self.does.get(post.text, 0.0)
+        script, pause = cast("list[Any]", does), cast("tuple[float, Any]", does)
+        if type(does) is list:
+            does = script.pop(0) if script else 0.0
+            pause = cast("tuple[float, Any]", does)
+        if type(does) is tuple:
+            await asyncio.sleep(pause[0])
+            does = pause[1]
         if isinstance(does, float):
             await asyncio.sleep(does)
             return self._stored(post)

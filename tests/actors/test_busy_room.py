@@ -22,7 +22,7 @@ from manyminds.messages.posts import NotSent
 from manyminds.messages.request import Request
 from manyminds.storage import Unit, registry, seen
 from manyminds.storage.keys import INBOX
-from tests.actors.simulated import SERVER, SimulatedHouse, request_texts, variations
+from tests.actors.simulated import SERVER, Handed, SimulatedHouse, request_texts, variations
 
 ADA = Resident("ada", "m")
 
@@ -153,6 +153,23 @@ def test_a_twin_waits_for_the_first(seeds: list[int]) -> None:
                 house.settle()
                 assert house.last_turn("ada") == 1
                 assert house.texts().count("ada: hello") == 1
+
+
+def test_an_id_outlives_the_door(seeds: list[int]) -> None:
+    """[S10] Directory and room are killed while messages are on their way: each is stored once, each call answered."""
+    for seed in seeds:
+        faults = Faults(killed=0.03, parked=0.1)
+        with SimulatedHouse(seed, [ADA], Scripted(), park_rate=0.3, faults=faults) as house:
+            messages = [house.message(f"number {n}", id=f"m{n % 4}") for n in range(4)]
+            handed: list[Handed] = []
+            for number in range(16):
+                handed.append(house.hand_in(messages[number * 7 % 4]))
+                for _ in range(number % 3):
+                    house.simulation.step()
+            house.run(until=lambda: all(h.answer is not None for h in handed))  # noqa: B023
+            house.settle()
+            assert sum(not h.accepted.duplicate for h in handed) <= 4, seed
+            assert sorted(house.texts()) == [f"number {n}" for n in range(4)], seed
 
 
 def test_ids_are_bounded_and_the_oldest_go_first(seeds: list[int]) -> None:

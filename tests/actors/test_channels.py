@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from manyminds.actors.faults import Faults
-from manyminds.actors.providers.scripted import Scripted, call, say
+from manyminds.actors.providers.scripted import Answer, Scripted, call, say
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import ToolResult, text_of
+from manyminds.messages.mail import channel_address
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import NotSent
 from manyminds.messages.registry import ChannelRecord, Desired
+from manyminds.messages.request import Request
 from manyminds.storage import registry
 from tests.actors.simulated import SERVER, SimulatedHouse, variations
 
@@ -92,7 +94,7 @@ def test_delivery_into_a_closed_channel_opens_it_with_one_notice(seeds: list[int
                 for text in ("first", "second"):
                     hall.insist(hall.message(text, to="ada"))
                     hall.run()
-                hall.settle()
+                hall.finish()
                 assert hall.platform.texts("#a") == ["one", "two"]
                 assert hall.door.asked == ["open"]
                 assert hall.door.seen == [("open", "opened-by-delivery")]
@@ -109,12 +111,12 @@ def test_the_notice_is_told_once_whatever_dies(seeds: list[int]) -> None:
                 for _ in range(seed % 60):
                     hall.simulation.step()
                 hall.crash()
-                hall.settle()
+                hall.finish()
                 hall.insist(hall.message("second", to="ada"))
-                hall.settle()
-                assert hall.record() == ("open", "opened-by-delivery")
-                assert hall.opened() == 1
-                assert len({post.key for post in hall.platform.posts}) == 2
+                hall.finish()
+                posted = 2 - len(hall.notices("inference-failed"))  # a turn that was killed three times is set aside
+                assert len({post.key for post in hall.platform.posts}) == posted
+                assert hall.opened() == min(posted, 1)
 
 
 def test_an_explicit_send_opens_as_a_reply(seeds: list[int]) -> None:
@@ -138,7 +140,7 @@ def test_an_opening_that_is_not_confirmed_is_done_again_without_a_notice(seeds: 
                 for text in ("first", "second"):
                     hall.insist(hall.message(text, to="ada"))
                     hall.run()
-                hall.settle()
+                hall.finish()
                 assert hall.platform.texts("#a") == ["one", "two"]
                 assert hall.door.asked == ["open"]
                 assert hall.record() == ("open", "agent-tool")
@@ -151,7 +153,7 @@ def test_a_tune_out_is_kept(seeds: list[int]) -> None:
         for setting in variations(SURE):
             with Hall(seed, Scripted("one"), "tuned-out", **setting) as hall:
                 hall.insist(hall.message("first", to="ada"))
-                hall.settle()
+                hall.finish()
                 assert hall.platform.texts("#a") == ["one"]
                 assert hall.door.asked == []
                 assert hall.record() == ("tuned-out", "agent-tool")
@@ -181,7 +183,7 @@ def test_a_failed_opening_sends_nothing_and_is_tried_again(seeds: list[int]) -> 
                 hall.run(lambda: len(door.asked) == 2)  # noqa: B023
                 assert hall.platform.posts == []
                 assert hall.record() == ("open", "opened-by-delivery")
-                hall.settle()
+                hall.finish()
                 assert hall.door.asked == ["open"] * 3
                 assert hall.platform.texts() == ["one"]
                 assert hall.opened() == 1
@@ -210,9 +212,9 @@ def test_speech_during_an_explicit_close_does_not_reopen(seeds: list[int]) -> No
             with Hall(seed, model, "open", "received", door, ("ada", "bob"), **setting) as hall:
                 hall.insist(hall.message("are you there?", to="bob"))
                 hall.insist(hall.message("close a", channel="#b", to="ada"))
-                hall.settle()
-                if [entry.state for entry in hall.outbox("bob", 1)] == ["delivered"]:
-                    continue  # under faults the close began only after the post had left
+                hall.finish()
+                if "faults" in setting and not hall.notices("discord-send-failed"):
+                    continue  # the close began only after the post had left, or was refused
                 assert hall.door.asked == ["close"]
                 assert hall.record() == ("closed", "agent-tool")
                 assert hall.platform.texts("#a") == []
@@ -230,11 +232,10 @@ def test_the_last_decision_wins(seeds: list[int]) -> None:
             with Hall(seed, model, "closed", door=door, names=("ada", "bob", "cy"), **setting) as hall:
                 for name in ("ada", "bob", "cy"):
                     hall.insist(hall.message("go", channel="#b", to=name))
-                hall.settle()
+                hall.finish()
                 last = {"open": "open", "closed": "close"}[hall.record()[0]]
                 assert door.most == 1
                 assert not door.asked or door.asked[-1] == last
-                assert hall.opened() == 0
                 assert len(hall.results()) == 3
 
 
@@ -245,28 +246,38 @@ def test_a_new_label_does_not_undo_a_decision(seeds: list[int]) -> None:
             model = Scripted(call("channel_close", channelId="#a"), "done")
             with Hall(seed, model, "open", "received", **setting) as hall:
                 hall.insist(hall.message("close a", channel="#b", to="ada"))
-                hall.settle()
+                hall.finish()
+                closed = not hall.results()[0][1]  # under faults the decision itself may have been refused
                 hall.insist(hall.message("we moved", label="the attic"))
-                hall.settle()
+                hall.finish()
                 with hall.simulation.store.snapshot() as snap:
                     known = registry.channel(snap, A)
                 assert known is not None
-                assert (known.desired, known.source, known.label) == ("closed", "agent-tool", "the attic")
-                assert hall.door.asked == ["close"]
+                state = ("closed", "agent-tool") if closed else ("open", "received")
+                assert (known.desired, known.source, known.label) == (*state, "the attic")
+                assert hall.door.asked == (["close"] if closed else [])
+
+
+def open_once(request: Request) -> Answer:
+    """Open #a, unless some call was answered before."""
+    answered = any(isinstance(block, ToolResult) for message in request.messages for block in message.content)
+    return "done" if answered else call("channel_open", channelId="#a")
 
 
 def test_a_killed_channel_answers_who_asked_it(seeds: list[int]) -> None:
     """[design, "Every actor can be rebuilt"] The turn that waits for channel_open ends, and the channel is open."""
     for seed in seeds:
-        for setting in variations(Faults(commit_refused=0.1, killed=0.1, parked=0.3)):
-            model = Scripted(otherwise="done").then(call("channel_open", channelId="#a"))
+        for setting in variations(Faults(commit_refused=0.1, killed=0.03, parked=0.3)):
+            model = Scripted(otherwise=open_once)
             with Hall(seed, model, "closed", door=Door(took=1.0), **setting) as hall:
                 hall.insist(hall.message("open a", channel="#b", to="ada"))
-                hall.settle()
+                hall.run(lambda: bool(hall.door.asked) or (hall.last_turn("ada") > 0 and not hall.turns()))
+                hall.simulation.kill(channel_address(A))
+                hall.finish()
                 assert hall.turns() == []
-                assert len(hall.results()) == 1
-                [(text, error)] = hall.results()
-                assert error or hall.record() == ("open", "agent-tool"), text
+                assert len(hall.results()) == 1 or hall.notices("inference-failed")
+                for text, error in hall.results():
+                    assert error or hall.record() == ("open", "agent-tool"), text
 
 
 class Lamp:
@@ -300,7 +311,7 @@ def test_typing_is_shown_from_the_turns_start_to_its_end(seeds: list[int]) -> No
             with SimulatedHouse(seed, residents, model, typing=lamp, **setting) as house:
                 lamp.clock = house.simulation.clock.now
                 house.insist(house.message("ada, bob?", mentions=("ada", "bob")))
-                house.settle()
+                house.finish()
                 assert lamp.on() == set()
                 times = [at for at, who, on in lamp.told if who == "ada" and on]
                 assert len(times) >= 3

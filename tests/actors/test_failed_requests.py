@@ -1,6 +1,7 @@
 """What follows a request that fails, through a whole house: sends counted, waits, holds, exhaustion and its alert."""
 
 import itertools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from manyminds.actors.providers.scripted import Scripted, fail
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import text_of
 from manyminds.messages.mail import provider_address
-from manyminds.messages.request import ErrorRecord, Request
+from manyminds.messages.request import ErrorRecord, Event, Request
 from tests.actors.simulated import SimulatedHouse, request_texts, variations
 
 # No stream is cut: sends are counted. No kill of an agent either, since a turn that is resumed sends again.
@@ -30,7 +31,7 @@ class Timed(Scripted):
         self.house: SimulatedHouse | None = None
         self.times: list[tuple[float, str]] = []
 
-    async def stream(self, request: Request) -> Any:
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Play one round."""
         assert self.house is not None
         self.times.append((self.house.simulation.clock.now(), request.agent))
@@ -69,7 +70,7 @@ def test_what_cannot_pass_is_sent_once(seeds: list[int], error: ErrorRecord) -> 
             model = Timed(fail(error), otherwise="never")
             with town(seed, model, **setting) as house:
                 asked(house)
-                house.settle()
+                house.finish()
                 assert len(model.times) == 1
                 [notice] = house.notices("inference-failed")
                 assert error.text in text_of(notice.content)
@@ -83,7 +84,7 @@ def test_what_may_pass_is_sent_four_times(seeds: list[int]) -> None:
             model = Timed(*[fail(BUSY)] * 4, otherwise="never")
             with town(seed, model, **setting) as house:
                 asked(house)
-                house.settle()
+                house.finish()
                 assert model.gaps() == [1.0, 2.0, 4.0]
                 assert len(house.notices("inference-failed")) == 1
                 assert len(house.traced("inference:exhausted")) == 1
@@ -96,7 +97,7 @@ def test_a_retry_that_succeeds_leaves_no_trace_in_the_history(seeds: list[int]) 
             model = Timed(fail(BUSY), fail(BUSY), "well")
             with town(seed, model, **setting) as house:
                 asked(house)
-                house.settle()
+                house.finish()
                 assert model.gaps() == [1.0, 2.0]
                 assert len({tuple(request_texts(request)) for request in model.requests}) == 1
                 assert house.last_turn("ada") == 1
@@ -114,7 +115,7 @@ def test_a_stated_wait_is_kept_by_all_of_the_provider(seeds: list[int]) -> None:
                 house.run(lambda: bool(house.traced("provider:cooldown")))
                 over = house.simulation.clock.now() + 2.0
                 house.insist(house.message("bob?", "#b", to="bob"))
-                house.settle()
+                house.finish()
                 assert [who for _, who in model.times].count("ada") == 2
                 assert all(at >= over for at, _ in model.times[1:])
                 assert len(model.times) == 3
@@ -147,7 +148,7 @@ def test_a_hold_is_no_failure(seeds: list[int]) -> None:
                 for number in range(3):
                     house.insist(house.message(f"a{number}", to="ada"))
                     house.insist(house.message(f"b{number}", "#b", to="ada"))
-                house.settle()
+                house.finish()
                 assert all(65.0 <= gap <= 70.1 for gap in model.gaps()[:2])
                 assert house.notices("inference-failed") == []
                 assert house.traced("inference:exhausted") == []
@@ -169,7 +170,7 @@ def test_held_wakes_of_an_idle_agent_merge(seeds: list[int]) -> None:
                 for number in range(3):
                     for channel in ("#b", "#c"):
                         house.insist(house.message(f"{channel}{number}", channel, to="bob"))
-                house.settle()
+                house.finish()
                 assert [who for _, who in model.times].count("bob") == 2
                 assert sorted(post.channel for post in house.platform.posts) == ["#a", "#b", "#c"]
                 assert house.pending() == []
@@ -192,7 +193,7 @@ def test_a_killed_gate_forgets_nobody(seeds: list[int]) -> None:
                 house.insist(house.message("bob?", "#b", to="bob"))
                 house.simulation.settle()
                 house.simulation.kill(provider_address("scripted"))
-                house.settle()
+                house.finish()
                 assert (house.turns(), house.pending()) == ([], [])
                 if "faults" not in setting:
                     assert all(at >= over for at, who in model.times if who == "bob")
@@ -215,7 +216,7 @@ def test_the_context_is_too_long_three_times(seeds: list[int]) -> None:
                 assert operator_lines(house, "hard-down") == 1
                 asked(house, "bob?", "#b", "bob")
                 asked(house, "and now?")
-                house.settle()
+                house.finish()
                 assert house.platform.texts("#b") == ["fine"]
                 assert house.platform.texts("#a") == ["well again"]
                 assert operator_lines(house, "hard-down") == 1

@@ -1,6 +1,6 @@
 """A turn over a real LMDB map that is full: it fails cleanly or waits, and the operator hears of it."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Town(SimulatedHouse):
 
 
 @contextmanager
-def town(folder: Path, *replies: Answer, limit: int = 3 * MIB, **options: Any) -> Iterator[Town]:
+def town(folder: Path, *replies: Answer, limit: int = 3 * MIB, **options: Any) -> Generator[Town]:
     """A town whose one resident gives these replies; closed whatever comes."""
     store = LmdbStore(folder / "store", map_size=MIB, map_limit=limit, sync=False, writer=SteppedWriter())
     residents = [Resident("ada", "m")]

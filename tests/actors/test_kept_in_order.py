@@ -12,7 +12,7 @@ from manyminds.actors.tools import ToolContext
 from manyminds.messages.blocks import ToolCall, ToolResult, text_of
 from manyminds.messages.request import Request
 from manyminds.messages.rows import Row
-from tests.actors.simulated import FAULTS, SimulatedHouse, variations
+from tests.actors.simulated import SimulatedHouse, variations
 
 NAMES = ("ada", "bob")
 ROUGH = Faults(commit_refused=0.1, map_full=0.02, killed=0.02, parked=0.1)
@@ -103,6 +103,3 @@ def test_nothing_is_lost_or_moved(seeds: list[int]) -> None:
                 check_log(house, town)
                 check_pairs(house.log())
                 check_turns(house, town)
-
-
-assert FAULTS

@@ -27,7 +27,7 @@ def test_a_timeout_after_the_platform_stored_it(seeds: list[int]) -> None:
                 platform = Slow({"hi": ["lost", 0.0]}, keeps=keeps)
                 with town(seed, Scripted("hi"), platform, keeps_keys=keeps, **setting) as house:
                     ask(house)
-                    house.settle()
+                    house.finish()
                     assert platform.texts() == ["hi"]
                     assert len({post.key for post in platform.calls}) == 1
                     assert [post.attempt for post in platform.calls] == ([1, 2] if keeps else [1])
@@ -63,7 +63,7 @@ def test_a_channel_that_is_down_keeps_its_order(seeds: list[int], why: str) -> N
                 house.run(lambda: house.last_turn("ada") == 5 and not house.turns())
                 down["now"] = False
                 house.register(publish)
-                house.settle()
+                house.finish()
                 assert platform.texts() == ["other", "1", "2", "3", "4"]
                 assert house.notices("discord-send-failed") == []
                 waiting = [row for row in house.notices("delivery-receipt") if "is waiting" in text_of(row.content)]
@@ -93,6 +93,26 @@ def test_only_the_head_is_tried_and_ever_more_slowly() -> None:
         assert all("6 hours" in text_of(row.content) for row in house.notices("discord-send-failed"))
 
 
+def test_an_attempt_is_on_disk_before_it_leaves(seeds: list[int]) -> None:
+    """[prose 11.3] What the publisher is given is `sending` in the outbox, with this attempt, whatever was refused."""
+    for seed in seeds:
+        for setting in variations(Faults(commit_refused=0.3, parked=0.2)):
+            platform = Slow({"one": [NotSent("down"), NotSent("down"), 0.0]})
+            with town(seed, Scripted("one"), platform, **setting) as house:
+                noted: list[tuple[str, int]] = []
+
+                async def publish(post: Post) -> Any:
+                    [entry] = house.outbox("ada", 1)
+                    noted.append((entry.state, len(entry.attempts) - post.attempt))  # noqa: B023
+                    return await platform(post)  # noqa: B023
+
+                house.register(publish)
+                ask(house)
+                house.finish()
+                assert noted == [("sending", 0)] * 3
+                assert [post.attempt for post in platform.calls] == [1, 2, 3]
+
+
 def test_no_publisher_yet(seeds: list[int]) -> None:
     """[prose 11.3; S6] Words for a server that is not registered wait, and leave when it is."""
     for seed in seeds:
@@ -103,7 +123,7 @@ def test_no_publisher_yet(seeds: list[int]) -> None:
                 house.run(lambda: house.last_turn("ada") == 1 and not house.turns())
                 assert states(house) == ["queued"]
                 house.register()
-                house.settle()
+                house.finish()
                 assert platform.texts() == ["hello"]
 
 
@@ -144,7 +164,7 @@ def test_a_part_that_failed_is_retried_without_its_predecessors(seeds: list[int]
                 house.run(lambda: "queued" in states(house))
                 assert platform.texts() == parts[:1]
                 ask(house)
-                house.settle()
+                house.finish()
                 assert platform.texts() == [*parts, "later"]
                 assert platform.called() == [parts[0], parts[1], parts[1], parts[2], "later"]
                 assert len({post.key for post in platform.calls}) == 4

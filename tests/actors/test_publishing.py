@@ -31,6 +31,16 @@ PART = begin_attempt(
 )
 
 
+def gives(answer: str) -> Callable[[Post], str]:
+    """A publisher that answers this."""
+    return lambda _post: answer
+
+
+def waits_for(gate: threading.Event, answer: str | None) -> Callable[[Post], str | None]:
+    """A publisher that hangs until the gate opens."""
+    return lambda _post: answer if gate.wait(LONG) else None
+
+
 def surface(function: Callable[..., Any], server: str = "town", **fields: Any) -> Surface:
     """A surface with this publisher."""
     return Surface(server, function, **fields)
@@ -188,14 +198,14 @@ def test_a_hung_publisher_is_given_up_and_replaced(
     """[design, "Nothing blocks in a handler"; prose 7.8] Its end is unknown, its thread replaced, its answer late."""
     monkeypatch.setattr(jobs, "MOST_THREADS", 1)
     gate = threading.Event()
-    hung = surface(lambda post: gate.wait(LONG) and "m1")
+    hung = surface(waits_for(gate, "m1"))
     publish(pool, BOX, hung, PART, POST, 7, deadline=0.05)
     first = box.get(timeout=LONG)
     assert (first.attempt, first.late) == (7, False)
     assert isinstance(first.outcome, Unknown)
     assert pool.statistics().given_up == 1
 
-    publish(pool, BOX, surface(lambda post: "m2"), PART, POST, 8)
+    publish(pool, BOX, surface(gives("m2")), PART, POST, 8)
     assert box.get(timeout=LONG) == AttemptEnded(8, Delivered("m2"), POST, 1)
 
     gate.set()
@@ -232,13 +242,13 @@ def test_a_server_whose_publisher_hangs_too_often_is_refused(
     monkeypatch.setattr(jobs, "MOST_GIVEN_UP", 2)
     gate = threading.Event()
     for attempt in (1, 2):
-        publish(pool, BOX, surface(lambda post: gate.wait(LONG)), PART, POST, attempt, deadline=0.02)
+        publish(pool, BOX, surface(waits_for(gate, None)), PART, POST, attempt, deadline=0.02)
         box.get(timeout=LONG)
-    publish(pool, BOX, surface(lambda post: "m3"), PART, POST, 3)
+    publish(pool, BOX, surface(gives("m3")), PART, POST, 3)
     refused = box.get(timeout=LONG)
     assert (refused.attempt, type(refused.outcome)) == (3, NotSent)
     assert "publish:town" in refused.outcome.reason
-    publish(pool, BOX, surface(lambda post: "m4", server="other"), PART, POST, 4)
+    publish(pool, BOX, surface(gives("m4"), server="other"), PART, POST, 4)
     assert box.get(timeout=LONG) == AttemptEnded(4, Delivered("m4"), POST, 1)
     gate.set()
     assert {box.get(timeout=LONG).attempt, box.get(timeout=LONG).attempt} == {1, 2}
@@ -286,7 +296,7 @@ def test_callbacks(error: Exception | None, said: str, permanent: bool) -> None:
     for function in (plain, later):
         with simulation() as sim:
             got = with_box(sim)
-            call_surface(sim, BOX, surface(lambda post: "m1"), function, ("town", "#a"), "open", 5)
+            call_surface(sim, BOX, surface(gives("m1")), function, ("town", "#a"), "open", 5)
             sim.run()
         assert got == [SurfaceAnswered("open", 5, said, permanent)]
     assert given == [("town", "#a")] * 2
@@ -300,6 +310,6 @@ def test_a_callback_that_hangs_is_given_up() -> None:
 
     with simulation() as sim:
         got = with_box(sim)
-        call_surface(sim, BOX, surface(lambda post: "m1"), hangs, ("town", "#a"), "close", 5)
+        call_surface(sim, BOX, surface(gives("m1")), hangs, ("town", "#a"), "close", 5)
         sim.advance(31.0)
     assert [(mail.what, mail.serial, bool(mail.error)) for mail in got] == [("close", 5, True)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from manyminds.actors.house import ROOM
+from manyminds.actors.providers.replies import Reply
 from manyminds.actors.providers.scripted import Scripted
 from manyminds.actors.runtime import Runtime
 from manyminds.actors.spec import Resident
@@ -146,6 +147,30 @@ def test_an_agent_that_is_no_longer_declared_is_not_woken(seeds: list[int]) -> N
                 assert [(record.name, record.ended_reason) for record in ended] == [("bob", "not-configured")]
                 assert house.waiting() == []
                 assert house.pending() == []
+
+
+def test_an_agent_that_is_gone_holds_nobody_up(seeds: list[int]) -> None:
+    """[agents 1.2] [design, "inbox"] Its cut turn and its wakes wait for it; what others hear goes on into the log."""
+    for seed in seeds:
+        for settings in variations():
+            model = Scripted(otherwise="yes")
+            model.always(Reply(hangs=True), when="first", agent="bob")
+            with SimulatedHouse(seed, [ADA, BOB], model, **settings) as house:
+                house.insist(house.message("bob: first", to="bob"))
+                house.run(until=lambda: bool(model.requests))  # noqa: B023
+                house.insist(house.message("bob: second", to="bob"))
+                restart(house, [ADA], model)
+                house.insist(house.message("by the way"))
+                house.settle()
+                assert house.waiting() == [], (seed, settings)
+                assert house.texts() == ["bob: first", "bob: second", "by the way"]
+                model.always("back", agent="bob", when="by the way")
+                restart(house, [ADA, BOB], model)
+                house.simulation.advance(1.0)
+                house.cancel("bob")
+                house.settle()
+                assert house.turns() == [], (seed, settings)
+                assert house.pending() == [], (seed, settings)
 
 
 def test_one_is_woken_and_both_read(seeds: list[int]) -> None:

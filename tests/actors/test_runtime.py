@@ -226,7 +226,8 @@ def test_two_messages_at_once(tmp_path: Path, amount: Any) -> None:
                 lambda: opened.receive(message(f"right {number}", author="ric", to="bob")),  # noqa: B023
             )
             assert [answer.woken for answer in answers] == [("ada",), ("bob",)]
-            board.next(), board.next()
+            board.next()
+            board.next()
     kept = texts_in(tmp_path)
     for number in range(rounds):
         for said in (f"left {number}", f"right {number}"):

@@ -26,7 +26,7 @@ def test_the_posts_of_a_turn_go_one_after_the_other(seeds: list[int]) -> None:
             model = Scripted([send("#a", "one"), send("#b", "two"), send("#a", "three"), send("#b", "four")], "end")
             with town(seed, model, platform, **setting) as house:
                 ask(house)
-                house.settle()
+                house.finish()
                 assert platform.called() == ["one", "two", "three", "four"]
                 assert platform.texts() == ["one", "two", "three", "four"]
 
@@ -54,7 +54,7 @@ def test_a_turn_never_waits_for_anothers_chain(seeds: list[int]) -> None:
                 ask(house, "#b")
                 house.run(lambda: platform.called() == ["old"])  # noqa: B023
                 ask(house, "#a")
-                house.settle()
+                house.finish()
                 assert platform.texts() == ["new", "old"]
 
 
@@ -69,7 +69,7 @@ def test_two_agents_chains_are_independent(seeds: list[int]) -> None:
                 ask(house, "#b")
                 house.run(lambda: "stuck" in platform.called())  # noqa: B023
                 ask(house, "#a", "bob")
-                house.settle()
+                house.finish()
                 assert platform.texts()[:3] == ["free", "stuck", "after"]
 
 
@@ -85,7 +85,7 @@ def test_one_agents_posts_to_one_channel_keep_their_order_across_turns(seeds: li
                 house.run(lambda: "first" in platform.called())  # noqa: B023
                 house.cancel("ada")
                 ask(house, "#a")
-                house.settle()
+                house.finish()
                 assert platform.called("#a")[0] == "second"
                 assert platform.texts("#a") in (["second", "end"], ["second", "third"])
 
@@ -108,7 +108,7 @@ def test_a_post_that_never_settles_blocks_nothing_for_ever(seeds: list[int]) -> 
                 assert house.simulation.clock.now() - began < 100.0
                 assert platform.texts() == ["next", "later"]
                 assert states(house)[:2] == ["unknown", "delivered"]
-                house.settle()
+                house.finish()
 
 
 def test_a_turn_ends_without_its_words_after_a_while(seeds: list[int]) -> None:
@@ -141,7 +141,7 @@ def test_a_late_confirmation_corrects_the_outbox_and_sends_nothing(seeds: list[i
                 house.run(lambda: bool(house.notices("discord-send-failed")))
                 assert states(house) == ["unknown"]
                 assert "may or may not" in text_of(house.notices("discord-send-failed")[0].content)
-                house.settle()
+                house.finish()
                 assert states(house) == ["delivered"]
                 assert platform.called() == ["late"]
                 assert len(house.notices("discord-send-failed")) == 1
@@ -159,7 +159,7 @@ def test_a_late_confirmation_ends_the_wait_where_keys_are_kept(seeds: list[int])
                 began = house.simulation.clock.now()
                 house.run(lambda: "next" in platform.texts())  # noqa: B023
                 assert house.simulation.clock.now() - began < 25.0
-                house.settle()
+                house.finish()
                 assert states(house) + states(house, 2) == ["delivered", "delivered"]
                 assert platform.called() == ["late", "next"]
                 assert house.notices("discord-send-failed") == []
@@ -168,8 +168,8 @@ def test_a_late_confirmation_ends_the_wait_where_keys_are_kept(seeds: list[int])
 def test_a_confirmation_during_a_retry_stands(seeds: list[int]) -> None:
     """[prose 7.8] What the retry comes to does not take back that the first attempt was confirmed."""
     for seed in seeds:
-        for second in (NotSent("down"), NotSent("no", permanent=True), 20.0, RuntimeError("lost")):
-            platform = Slow({"late": [95.0, second]}, keeps=True)
+        for second in (NotSent("down"), NotSent("no", permanent=True), 0.0, RuntimeError("lost")):
+            platform = Slow({"late": [95.0, (20.0, second)]}, keeps=True)
             with town(seed, Scripted("late"), platform, keeps_keys=True) as house:
                 ask(house)
                 house.run()
@@ -198,6 +198,21 @@ def test_a_channel_that_is_killed_in_the_middle(seeds: list[int]) -> None:
                 assert (house.turns(), house.pending()) == ([], [])
 
 
+def test_an_answer_of_a_rebuilt_channel_settles_no_other_post(seeds: list[int]) -> None:
+    """[prose 7.8] What comes late for a post, to a channel built anew since, is not taken for another's."""
+    for seed in seeds:
+        platform = Slow({"first": 60.0, "second": (25.0, NotSent("no", permanent=True))})
+        with town(seed, Scripted("first", "second"), platform) as house:
+            ask(house)
+            house.run(lambda: states(house) == ["unknown"])
+            house.simulation.kill(channel_address(A))
+            house.simulation.advance(10.0)
+            ask(house)
+            house.run()
+            assert states(house) + states(house, 2) == ["delivered", "failed"]
+            assert platform.texts() == ["first"]
+
+
 def test_kills_anywhere_lose_and_double_nothing(seeds: list[int]) -> None:
     """[design, "Every actor can be rebuilt"; S9] Kills, refusals and a crash: each key once, in order, all told."""
     rough = Faults(commit_refused=0.1, map_full=0.02, killed=0.04, parked=0.2)
@@ -212,7 +227,7 @@ def test_kills_anywhere_lose_and_double_nothing(seeds: list[int]) -> None:
                     for _ in range(seed % 80):
                         house.simulation.step()
                     house.crash()
-                    house.settle()
+                    house.finish()
                     keys = [post.key for post in platform.posts]
                     assert len(keys) == len(set(keys))
                     order = [text for text in platform.texts("#a") if text in ("one", "two")]

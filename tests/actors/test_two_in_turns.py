@@ -109,7 +109,7 @@ def answered_part(messages: tuple[Msg, ...], answered: bool) -> tuple[Msg, ...]:
 def broken_prefixes(model: Scripted, agent: str) -> list[int]:
     """The numbers of an agent's requests that do not repeat their predecessor."""
     rounds = [done for done in model.rounds if done.request.agent == agent]
-    broken = []
+    broken: list[int] = []
     for number, (before, after) in enumerate(pairwise(rounds)):
         kept = answered_part(before.request.messages, before.ending == "done")
         if after.request.messages[: len(kept)] != kept:

@@ -33,7 +33,11 @@ def hand_in(runtime: Runtime, text: str, to: str) -> None:
 def main(folder: str, mode: str) -> None:
     """Run until the signal, then stop in order."""
     asked = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: asked.set())
+
+    def stop(number: int, frame: object) -> None:
+        asked.set()
+
+    signal.signal(signal.SIGTERM, stop)
     working = threading.Semaphore(0)
 
     async def hang() -> str:
