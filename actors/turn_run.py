@@ -154,7 +154,10 @@ class TurnRun:
             self._store_round(done)
         elif done.stop_reason != "pause_turn":
             self._complete(done)
-<<<<<<< HEAD
+        elif error := self.asking.pauses.pause(done):
+            self._failed(error)
+        else:
+            self._ask(recompile=False)
 
     def _may_guard(self) -> bool:
         return self.desk.spec.result_guard and self.turn.rounds > 0 and not self.turn.guarded
@@ -171,17 +174,6 @@ class TurnRun:
         if self.phase == "guarding":
             self.turn = replace(self.turn, watermark=mail.turn.watermark)
             self._ask()
-
-    def _go_on(self, done: Done) -> None:
-        """The model's server paused the turn: send it back as it is, nothing attached (providers.md 1.4, 2.2)."""
-        error = self.asking.pauses.pause(done)
-        if error is not None:
-=======
-        elif error := self.pauses.pause(done):
->>>>>>> main
-            self._failed(error)
-        else:
-            self._ask(recompile=False)
 
     # --- a round with calls
 
@@ -435,14 +427,9 @@ class TurnRun:
         self.abandon()
 
     def abandon(self) -> None:
-<<<<<<< HEAD
-        """Stop the stream, the calls and the timers of a turn that this object no longer owns."""
-        self.asking.drop()
-=======
         """Stop the stream, the calls, the timers and the indicator of a turn that this object no longer owns."""
-        self._drop_stream()
+        self.asking.drop()
         self._typing(False)
->>>>>>> main
         if self.calls is not None:
             self.calls.give_up("interrupted")
         for timer in self.timers:

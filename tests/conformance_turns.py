@@ -261,9 +261,8 @@ def run_turn_through_actors(case: Case, seed: int = 1) -> list[str]:
     run = Run(case, seed)
     run.run()
     found = found_of(run)
-    wrong = [
-        f"{key}: {value!r}, expected {case[key]!r}" for key, value in found.items() if key in case and value != case[key]
-    ]
+    asked = {key: value for key, value in found.items() if key in case}
+    wrong = [f"{key}: {value!r}, expected {case[key]!r}" for key, value in asked.items() if value != case[key]]
     if "streamed" in case:
         read = str if case["stream_compare"] == "exact" else without_whitespace
         texts = {channel: read(text) for channel, text in run.streamed.items() if read(text)}

@@ -53,7 +53,8 @@ def test_places_once_each_in_order_of_first_delivery() -> None:
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        ("failed", "Nothing was posted"), ("expired", "Nothing was posted"), ("unknown", "may or may not have been posted"),
+        ("failed", "Nothing was posted"), ("expired", "Nothing was posted"),
+        ("unknown", "may or may not have been posted"),
     ],
 )
 def test_a_marker_says_what_did_not_arrive_and_where_it_is_kept(state: PostState, says: str) -> None:
