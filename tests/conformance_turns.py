@@ -19,6 +19,7 @@ from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import ReplyBlock, Text, Thinking, ToolCall
 from manyminds.messages.drafts import Draft
 from manyminds.messages.incoming import Incoming
+from manyminds.messages.outcomes import read_receipt
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import Delivered, NotSent, Post, Unknown
 from manyminds.messages.prose import Bounce, Judged, Resolution, Resolved, Retained, Unresolved, without_whitespace
@@ -270,3 +271,65 @@ def run_turn_through_actors(case: Case, seed: int = 1) -> list[str]:
         if texts != expected:
             wrong.append(f"streamed: {texts!r}, expected {expected!r}")
     return wrong
+
+
+OUTCOMES = {"queued": "failed", "expired": "failed"}
+
+
+class Publishing:
+    """A case of kind `publish-outcome`: one post to one channel, whose surface does what the case says."""
+
+    def __init__(self, event: Mapping[str, Any]) -> None:
+        self.event = event
+        self.published = self.opened = 0
+
+    async def publish(self, post: Post) -> Any:
+        """The publisher."""
+        self.published += 1
+        match self.event.get("error"):
+            case "not-sent":
+                raise NotSent("it never left", permanent=True)
+            case "timeout":
+                await asyncio.sleep(3600)
+            case "closed-while-awaiting":
+                raise ConnectionError("the connection was lost")
+            case _:
+                pass
+        return read_receipt(self.event.get("receipt", {"delivered": True, "messageId": "m"}))
+
+    def open(self, _server: str, _channel: str) -> None:
+        """The surface's open callback."""
+        self.opened += 1
+        if not self.event.get("open_succeeds", True):
+            raise NotSent("the platform would not open it", permanent=True)
+
+    def run(self, seed: int) -> dict[str, object]:
+        """What came of it."""
+        target = "lobby" if self.event.get("registered", True) else "nowhere"
+        model = Model(call("channel_publish", content="hello", channelId=target), "done")
+        house = SimulatedHouse(seed, [Resident("ada", "m")], model, register=False)
+        with house:
+            house.register(self.publish, open=self.open)
+            house.hand_in(house.message("hi", "lobby"))
+            house.simulation.settle()
+            if not self.event.get("open", True):
+                closed = ChannelRecord(ChannelRef("town", "lobby"), desired="closed", source="agent-tool")
+                house.simulation.commit([registry.put_channel(closed)])
+                house.simulation.settle()
+                house.crash()
+            house.say("ada: publish", "elsewhere", to="ada")
+            house.run(until=lambda: bool(house.traced("inference:completed")) and not house.turns())
+            entries = house.outbox("ada", 1)
+            states = {OUTCOMES.get(entry.state, entry.state) for entry in entries} or {"failed"}
+            notices = [row.metadata.get("kind") for row in house.notices("channel-notice")]
+        return {
+            "status": next(iter(states)), "publishes": self.published, "opens": bool(self.opened),
+            "notice": "channels" if len(notices) == 1 else None,
+        }
+
+
+def run_publish_outcome(case: Case, seed: int = 1) -> list[str]:
+    """Kind `publish-outcome`, through an explicit send and the channel's actor."""
+    found = Publishing(case["event"]).run(seed)
+    asked = {key: value for key, value in found.items() if key in case}
+    return [f"{key}: {value!r}, expected {case[key]!r}" for key, value in asked.items() if value != case[key]]
