@@ -6,7 +6,7 @@ here.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -64,7 +64,7 @@ class Run:
             think_policy="private" if any(r.get("private_think") for r in self.rounds) else "public", result_guard=True,
         )
         return SimulatedHouse(
-            seed, [resident], Model().always(self.answer), platform=self.platform, chunk=lambda *_: None,
+            seed, [resident], Model().always(self.answer), platform=self.platform, chunk=self.chunk,
             complete=self.complete,
         )
 
@@ -85,6 +85,9 @@ class Run:
             self.delivered.append([post.channel, post.text])
             return Delivered(f"p{len(self.delivered)}")
         return Unknown("lost") if outcome == "unknown" else NotSent(outcome, permanent=True)
+
+    def chunk(self, _server: str, _channel: str, _thread: str | None, _stream: str, _index: int, _text: str) -> None:
+        """A surface that shows what is written; what it was shown is read from the ends."""
 
     def complete(self, _server: str, channel: str, _thread: str | None, _stream: str, text: str) -> None:
         self.streamed[channel] = self.streamed.get(channel, "") + text
@@ -110,7 +113,7 @@ class Run:
     async def between_rounds(self) -> None:
         """What happens after this round was admitted and before the next one."""
         self.names.update(self.present.get("rebind", {}))
-        following = self.rounds[self.at] if self.at < len(self.rounds) else {}
+        following: Mapping[str, Any] = self.rounds[self.at] if self.at < len(self.rounds) else {}
         if following.get("injected"):
             tags = ("chat:reaction",) if following.get("injected_kind") == "reaction" else ()
             handed = self.house.hand_in(self.message("psst", tags=tags))
@@ -190,7 +193,7 @@ class Run:
         self.house.crash()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watched(self) -> Generator[None]:
         def note(bounce: Bounce, mode: Any, at_risk: bool) -> Any:
             self.bounced.append({"text": bounce.text, "reason": bounce.reason})
             return bounced(bounce, mode, at_risk)
