@@ -46,7 +46,7 @@ class Speaking:
         self._targets = RoundTargets(resolver(self._desk.system.store))
         self._in_text = self._joining = False
         self.shown = []
-        self._holds = self._desk.spec.result_guard and turn.rounds > 0 and not turn.guarded
+        self._holds = self._desk.spec.result_guard and turn.rounds > 0
         self._waiting = []
         if self._router is not None:
             routing = routing_of(turn, self._desk.book.retained())
