@@ -28,6 +28,7 @@ from ..messages.mail import (
     NothingToDo,
     Receipt,
     Refused,
+    ResultsReplaced,
     ResultStored,
     Resumed,
     Retry,
@@ -44,6 +45,7 @@ from ..messages.mail import (
     TurnClosed,
     TurnFinished,
     WakeHint,
+    Withhold,
     provider_address,
 )
 from ..messages.request import ErrorRecord
@@ -52,7 +54,8 @@ from ..storage import registry, turns
 from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
 from .dispatcher import handles
-from .late_outcomes import late_notice, owed
+from .draft_book import DraftBook
+from .late_outcomes import late_notice, owed, withhold_late
 from .metering import ask
 from .room_member import RoomMember
 from .spec import AgentSpec
@@ -71,7 +74,9 @@ class Agent(RoomMember):
     def __init__(self, system: System, address: Address, spec: AgentSpec, surfaces: Surfaces) -> None:
         super().__init__(system, address, spec.room)
         self.spec = spec
-        self.desk = Desk(system, address, spec, surfaces, all_tools(spec.tools))
+        self.desk = Desk(
+            system, address, spec, surfaces, all_tools(spec.tools, spec.mode), DraftBook(system.store, spec.name)
+        )
         self.run: TurnRun | None = None
         self.token = ""
         self.again = False
@@ -85,6 +90,7 @@ class Agent(RoomMember):
     def greeted(self, pending: bool) -> None:
         """Resume the turn that the store holds, tell what is owed, and ask for wakes."""
         self.token, self.again = "", False
+        self.desk.book.read()
         self.incarnation = self.address.incarnation
         with self.system.store.snapshot() as snap:
             turn = turns.get(snap, self.spec.room, self.spec.name)
@@ -222,7 +228,7 @@ class Agent(RoomMember):
         self._free()
 
     def _busy_as(self) -> str:
-        return busy_as(self.run.phase if self.run is not None else "")
+        return busy_as(self.run.doing if self.run is not None else "")
 
     def _free(self) -> None:
         self.token = ""
@@ -292,6 +298,12 @@ class Agent(RoomMember):
         if run := self._mine(mail.turn.number):
             run.boundary_done(mail)
 
+    @handles(ResultsReplaced)
+    def results_replaced(self, mail: ResultsReplaced) -> None:
+        """A refused batch of results is withheld."""
+        if run := self._mine(mail.turn.number):
+            run.results_replaced(mail)
+
     @handles(TurnClosed)
     def turn_closed(self, mail: TurnClosed) -> None:
         """The turn's last transaction is on disk."""
@@ -333,6 +345,14 @@ class Agent(RoomMember):
 
     # --- outcomes
 
+    @handles(Withhold)
+    def withhold(self, mail: Withhold) -> None:
+        """A failure holds one of our posts back."""
+        if run := self._mine(mail.turn):
+            run.withhold(mail)
+        else:
+            withhold_late(self.desk, mail)
+
     @handles(Receipt)
     def receipt(self, mail: Receipt) -> None:
         """A post has an outcome: the turn's, if it is alive, else it is told now."""
@@ -344,7 +364,7 @@ class Agent(RoomMember):
 
     def _tell_late(self, mail: Receipt) -> None:
         """An outcome that the turn's receipt could not tell: a notice through the inbox, once (design)."""
-        offer = late_notice(self.system, self.spec.name, mail)
+        offer = late_notice(self.desk, mail)
         if offer is not None:
             self.desk.to_room(offer)
 
@@ -394,7 +414,7 @@ class Agent(RoomMember):
         """Say what the agent is doing."""
         run = self.run
         state: dict[str, Any] = {
-            "state": run.phase if run is not None else self.token or "idle",
+            "state": run.doing if run is not None else self.token or "idle",
             "turn": run.turn.number if run is not None else None,
             "stopping": self.stopping is not None,
         }

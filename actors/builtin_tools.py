@@ -12,10 +12,13 @@ from ..messages.address import ReplyTo
 from ..messages.blocks import Text, ToolResult
 from ..messages.mail import Decide, Decided, ToolDone, channel_address
 from ..messages.places import ChannelRef, Place
+from ..messages.prose_notices import PROSE_HELP
+from ..messages.registry import ProseMode
 from ..messages.tooldefs import canonical
 from ..messages.turns import Turn
 from ..storage import registry
 from .desk import Desk
+from .drafts_tool import answer_at_once, drafts
 from .sends import resolve_channel, target
 from .tools import BadCall, Tool
 
@@ -155,9 +158,20 @@ def _channel_publish(context: CallContext, given: Given) -> ToolDone:
     return context.answer(f"Nothing was posted to {at}: the call was not admitted with its round.", error=True)
 
 
-BUILTIN_TOOLS: tuple[Tool, ...] = tuple(
-    Tool.of(function) for function in (think, skip_reply, channel_list, channel_open, channel_close, channel_publish)
-)
+def prose_help() -> str:
+    """Show how to say where your words go."""
+    return PROSE_HELP
+
+
+def _drafts(context: CallContext, given: Given) -> ToolDone:
+    text = answer_at_once(context.desk, given)
+    context.desk.system.commit(context.desk.book.flush())
+    return context.answer(text)
+
+
+_FUNCTIONS = (think, skip_reply, channel_list, channel_open, channel_close, channel_publish, drafts)
+BUILTIN_TOOLS: tuple[Tool, ...] = tuple(Tool.of(function) for function in _FUNCTIONS)
+HELP_TOOL = Tool.of(prose_help)
 BUILTINS: dict[str, Run] = {
     "think": _think,
     "skip_reply": _skip_reply,
@@ -165,9 +179,12 @@ BUILTINS: dict[str, Run] = {
     "channel_open": lambda context, given: _decide(context, given, "open"),
     "channel_close": lambda context, given: _decide(context, given, "close"),
     "channel_publish": _channel_publish,
+    "drafts": _drafts,
+    "prose_help": lambda context, given: context.answer(PROSE_HELP),
 }
 
 
-def all_tools(own: Mapping[str, Tool]) -> dict[str, Tool]:
+def all_tools(own: Mapping[str, Tool], mode: ProseMode) -> dict[str, Tool]:
     """An agent's tools by name: the built-in ones, then its own, which may stand in for a built-in one of that name."""
-    return {**{tool.name: tool for tool in BUILTIN_TOOLS}, **own}
+    built_in = (*BUILTIN_TOOLS, HELP_TOOL) if mode == "explicit" else BUILTIN_TOOLS
+    return {**{tool.name: tool for tool in built_in}, **own}

@@ -8,6 +8,7 @@ turn: a bad call, a missing tool and a raising tool are error results that say w
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..messages.blocks import Text, ToolCall, ToolResult
 from ..messages.locus import after_opening
@@ -19,9 +20,10 @@ from ..storage import Op, Snapshot, registry
 from ..storage import turns as turn_records
 from .builtin_tools import BUILTINS, CallContext
 from .desk import Desk
+from .drafts_tool import Resend, SendDraft
 from .posted import send_result
 from .rounds import calls_of
-from .sends import resolve_channel
+from .sends import resolve_channel, target
 from .system import JobRefused, Task
 from .tools import BadCall, Tool, ToolContext
 
@@ -36,8 +38,10 @@ GIVEN_UP = {
 class Calls:
     """The calls of one round and what is known of each."""
 
-    def __init__(self, desk: Desk, turn: Turn, round_: Round) -> None:
+    def __init__(self, desk: Desk, turn: Turn, round_: Round, send_draft: SendDraft) -> None:
         self.desk = desk
+        self._send_draft = send_draft
+        self._resends: dict[str, Resend] = {}
         self.turn = turn
         self.round = round_
         self.calls: dict[str, ToolCall] = {call.id: call for call in calls_of(round_)}
@@ -100,13 +104,24 @@ class Calls:
         except BadCall as bad:
             self._answer(call, str(bad), error=True)
 
-    def _run_builtin(self, call: ToolCall, given: Mapping[str, object]) -> None:
+    def _run_builtin(self, call: ToolCall, given: Mapping[str, Any]) -> None:
         context = CallContext(self.desk, self.turn, self.round.number, call.id)
+        if call.name == "drafts" and given["action"] == "resend":
+            self._resend(context, given)
+            return
         done = BUILTINS[call.name](context, given)
         if done is not None:
             self.desk.to_self(done)
 
-    def _run(self, call: ToolCall, tool: Tool, given: Mapping[str, object]) -> None:
+    def _resend(self, context: CallContext, given: Mapping[str, Any]) -> None:
+        at = target(self.desk, self.turn, given.get("channelId"), given.get("serverId"))
+        resend = Resend(self.desk, context.call_id, at, given, self._send_draft)
+        self._resends[context.call_id] = resend
+        text = resend.start()
+        if text is not None:
+            self.desk.to_self(context.answer(text))
+
+    def _run(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> None:
         at = self.turn.locus.at if self.turn.locus else None
         context = ToolContext(self.turn.agent, self.turn.number, call.id, at)
         system, me, deadline = self.desk.system, self.desk.address, self.desk.spec.tool_deadline
@@ -165,7 +180,15 @@ class Calls:
         """An explicit send's post has an outcome, which is its call's result."""
         if receipt.call_id not in self.calls or receipt.call_id in self._results:
             return
-        text, error = send_result(receipt, receipt.at)
+        resend = self._resends.get(receipt.call_id)
+        if resend is not None:
+            outcome = resend.posted(receipt)
+            self.desk.system.commit(self.desk.book.flush())
+            if outcome is None:
+                return
+            text, error = outcome
+        else:
+            text, error = send_result(receipt, receipt.at)
         self.done(ToolDone(
             self.turn.number, self.round.number, receipt.call_id, ToolResult(receipt.call_id, (Text(text),), error)
         ))

@@ -73,11 +73,11 @@ class Channel(Doorkeeper):
 
     def may_park(self) -> bool:
         """It may go when nothing is being posted, opened or written, and no timer is its own."""
-        return self.state == "idle" and not self.queue and not self.presence.busy
+        return self.state == "idle" and not self.queue and not self.presence.busy and not self.outflow.busy
 
     def busy(self) -> bool:
         """An attempt that is out, and for how long its head waits, are nowhere else."""
-        return super().busy() or self.state != "idle" or self.presence.busy
+        return super().busy() or self.state != "idle" or self.presence.busy or self.outflow.busy
 
     def replaced(self) -> None:
         """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""

@@ -12,6 +12,7 @@ from typing import Any
 from ..messages.address import Address
 from ..messages.mail import room_address
 from ..messages.posts import LengthUnit
+from .draft_book import DraftBook
 from .spec import AgentSpec
 from .system import System
 from .tools import Tool
@@ -22,6 +23,7 @@ class Surface:
     """What a host registered for one server: its publisher and the callbacks beside it.
 
     `limit` in `unit` per post, None for none. `keeps_keys`: the server answers a repeated key with its first post.
+    `chunk`, `complete`: show what is being written; `strict`: only what is sure to be posted, round by round.
     `loop`: where coroutine functions run; None for the runtime's own loop.
     """
 
@@ -33,6 +35,9 @@ class Surface:
     typing: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None
     close: Callable[..., Any] | None = None
+    chunk: Callable[..., Any] | None = None
+    complete: Callable[..., Any] | None = None
+    strict: bool = False
     loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -66,6 +71,7 @@ class Desk:
     spec: AgentSpec
     surfaces: Surfaces
     tools: Mapping[str, Tool]
+    book: DraftBook
 
     def to_room(self, mail: object) -> None:
         """Tell the agent's room."""

@@ -1,4 +1,4 @@
-"""Doorkeeper: the part of a channel's actor that opens and closes it, and shows who is writing.
+"""Doorkeeper: the part of a channel's actor that opens and closes it, and shows who writes what.
 
 Takes the mail that its Presence decides on. Base class of Channel, which says what a post does once an operation is
 over. Posts nothing.
@@ -6,6 +6,8 @@ over. Posts nothing.
 
 from ..messages.address import Address
 from ..messages.mail import (
+    Chunk,
+    Complete,
     Decide,
     DecisionStored,
     OfferAnswer,
@@ -17,6 +19,7 @@ from ..messages.mail import (
 )
 from .desk import Surfaces
 from .dispatcher import StoredActor, handles
+from .outflow import STREAMING, Outflow
 from .presence import Presence
 from .system import System
 
@@ -31,6 +34,7 @@ class Doorkeeper(StoredActor):
         self.at = channel_of_address(address)
         self.surfaces = surfaces
         self.presence = Presence(system, address, self.at, surfaces)
+        self.outflow = Outflow(system, address, self.at, surfaces)
 
     def after_operation(self) -> None:
         """An operation has ended: what waited for it goes on."""
@@ -54,8 +58,10 @@ class Doorkeeper(StoredActor):
 
     @handles(SurfaceAnswered)
     def surface_answered(self, mail: SurfaceAnswered) -> None:
-        """An open, close or typing callback has answered."""
-        if self.presence.answered(mail.serial, mail.error, mail.permanent):
+        """An open, close, typing or stream callback has answered."""
+        if mail.what == STREAMING:
+            self.outflow.answered(mail)
+        elif self.presence.answered(mail.serial, mail.error, mail.permanent):
             self.after_operation()
 
     def tell_opened(self, agent: str, after: float = 0.0) -> None:
@@ -76,6 +82,16 @@ class Doorkeeper(StoredActor):
     def typing(self, mail: Typing) -> None:
         """An agent began or ended to write here."""
         self.presence.typing(mail)
+
+    @handles(Chunk)
+    def chunk(self, mail: Chunk) -> None:
+        """An agent is writing here."""
+        self.outflow.put(mail)
+
+    @handles(Complete)
+    def complete(self, mail: Complete) -> None:
+        """What an agent wrote here is complete."""
+        self.outflow.put(mail)
 
     @handles(TypingAgain)
     def typing_again(self, mail: TypingAgain) -> None:

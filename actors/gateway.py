@@ -19,6 +19,7 @@ from ..messages.mail import (
     ReleaseAgain,
     Rerelease,
     Speech,
+    Withhold,
     agent_address,
     channel_address,
 )
@@ -26,6 +27,7 @@ from ..messages.places import ChannelRef
 from ..messages.posts import OutboxEntry
 from ..storage import outbox
 from .dispatcher import StoredActor, handles
+from .posted import post_state
 
 RELEASE_AGAIN = 1.0
 
@@ -73,7 +75,26 @@ class Gateway(StoredActor):
         for link in self.links.get(agent, ()):
             if not link.released and self._free(agent, link):
                 link.released = True
-                self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+                if self._held_back(agent, link):
+                    self.system.tell(agent_address(agent), Withhold(link.turn, link.number))
+                else:
+                    self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+
+    def _held_back(self, agent: str, link: Link) -> bool:
+        """Hybrid: a named post that failed holds back what names no target, until one goes through (prose 5.3)."""
+        with self.system.store.snapshot() as snap:
+            entries = outbox.of_turn(snap, agent, link.turn)
+        parts = [entry for entry in entries if entry.number == link.number]
+        if not parts or not parts[0].holds or parts[0].prefixed:
+            return False
+        posts: dict[int, list[OutboxEntry]] = {}
+        for entry in entries:
+            if entry.number < link.number and entry.holds and entry.prefixed:
+                posts.setdefault(entry.number, []).append(entry)
+        if not posts:
+            return False
+        last = post_state(posts[max(posts)])
+        return last is not None and last.state in ("failed", "unknown")
 
     def _free(self, agent: str, link: Link) -> bool:
         for earlier in self.links[agent]:

@@ -23,6 +23,11 @@ class Pauses:
         """Another request begins."""
         self._said, self._count = (), 0
 
+    @property
+    def going_on(self) -> bool:
+        """Whether the next send goes on with a paused answer."""
+        return bool(self._said)
+
     def sent(self, messages: tuple[Msg, ...]) -> tuple[Msg, ...]:
         """The messages of the next send: with what was said, if it was paused."""
         return (*messages, Msg("assistant", self._said)) if self._said else messages

@@ -32,6 +32,8 @@ from ..messages.mail import (
     NothingToDo,
     Offer,
     Refused,
+    ReplaceResults,
+    ResultsReplaced,
     Stored,
     TurnBegun,
     TurnClosed,
@@ -43,6 +45,7 @@ from ..messages.mail import (
 )
 from ..messages.notices import notice_row, routing
 from ..messages.places import Place
+from ..messages.prose_notices import mode_changed
 from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
@@ -209,11 +212,12 @@ class Room(StoredActor):
             unit.drain(snap, mail.budget, min(w.first for w in batch), self._live_voices(snap))
             number = turns.last_turn(snap, mail.agent) + 1
             announced = registry.setting(snap, f"locus:{mail.agent}")
+            mode_known = registry.setting(snap, f"mode:{mail.agent}", "locus")
         parts = [split(w, unit.moved) for w in batch]
         taken = tuple(part for part, _ in parts if part is not None)
         unit.replace_wakes(batch, [rest for _, rest in parts if rest is not None])
         turn = self._new_turn(mail, unit, number, taken)
-        notices = self._announce(turn, announced, unit)
+        notices = [*self._tell_mode(turn, mode_known, unit), *self._announce(turn, announced, unit)]
         unit.append(notices)
         turn = replace(turn, watermark=unit.end)
         unit.ops += [turns.put(turn), turns.set_last_turn(turn.agent, number)]
@@ -228,6 +232,16 @@ class Room(StoredActor):
             locus=first_locus(mail.mode, mail.home, trigger), author=trigger.author, silent=trigger.silent,
             system_prompt=trigger.system_prompt, cuts=max((w.cuts for w in taken), default=0),
         )
+
+    def _tell_mode(self, turn: Turn, known: object, unit: RoomUnit) -> list[Row]:
+        """The one notice that the prose mode has changed since the agent was last told (prose 12)."""
+        if turn.mode == known:
+            return []
+        unit.ops.append(registry.put_setting(f"mode:{turn.agent}", turn.mode))
+        notice = mode_changed(turn.mode)
+        if notice is None:
+            return []
+        return [notice_row(f"{turn.agent}/{turn.number}/mode", notice, self.system.clock.now(), turn.agent)]
 
     def _announce(self, turn: Turn, announced: object, unit: RoomUnit) -> list[Row]:
         """The routing notice, only where the locus is not the one the agent knows (agents.md 5.2)."""
@@ -264,6 +278,7 @@ class Room(StoredActor):
         others = [p for p in stored if not _of_turn(p.row, turn)]
         unit.ops.extend((*_results_gone(turn), *mail.ops))
         heard = others + [p for p in unit.rows if not _of_turn(p.row, turn)]
+        heard += unit.append(mail.notices)
         after = self._after_boundary(mail, heard, unit)
         if after.locus != turn.locus and after.locus is not None:
             heard += unit.append([self._routing_row(after, after.locus, moved=True)])
@@ -285,6 +300,23 @@ class Room(StoredActor):
             turn, round=None, rounds=turn.rounds + 1, heard=unit.moved, locus=locus, silenced=silenced, attempt=0
         )
 
+    @handles(ReplaceResults)
+    def replace_results(self, mail: ReplaceResults) -> None:
+        """Withhold a refused batch of results: a tombstone and a row with the same call ids (agents.md 6.4)."""
+        turn = mail.turn
+        progress = self.alive.get(turn.agent)
+        if progress is None or progress != Progress(turn.number, turn.rounds):
+            return
+        with self.system.store.snapshot() as snap:
+            old = log.find(snap, turn.branch, mail.old)
+        unit = RoomUnit(self.state)
+        if old is not None:
+            unit.remove(old.position)
+            unit.append([mail.row])
+        after = replace(turn, watermark=max(turn.watermark, unit.end))
+        unit.ops.append(turns.put(after))
+        self._send(unit, ((agent_address(turn.agent), ResultsReplaced(after)),), mail, turn.agent)
+
     @handles(EndTurn)
     def end_turn(self, mail: EndTurn) -> None:
         """The turn's last transaction: its closing rows, its words' entries, its wakes settled."""
@@ -297,6 +329,7 @@ class Room(StoredActor):
         unit.ops.extend(mail.ops)
         unit.ops.extend(_results_gone(turn))
         self._settle(turn, unit)
+        unit.ask_for(mail.wakes)
         closed = replace(turn, phase="closing", round=None)
         if mail.final:
             unit.ops.append(turns.delete(turn.room, turn.agent))
@@ -333,6 +366,7 @@ class Room(StoredActor):
         unit = RoomUnit(self.state)
         unit.append(mail.rows)
         unit.ops += [*mail.ops, turns.delete(turn.room, turn.agent)]
+        unit.ask_for(mail.wakes)
         with self.system.store.snapshot() as snap:
             unit.drain(snap, budget=1_000_000, voices=self._live_voices(snap, ended=turn.agent))
         self._send(unit, self._turn_over(turn, unit), mail, turn.agent)

@@ -51,6 +51,7 @@ class RoomUnit:
         self.end = state.end
         self.rows: list[Placed] = []
         self.moved = state.moved
+        self.number = state.number
         self._drained = 0
         self._pending = list(state.pending)
 
@@ -63,6 +64,11 @@ class RoomUnit:
             placed.append(Placed(self.end, row))
         self.rows.extend(placed)
         return placed
+
+    def remove(self, position: int) -> None:
+        """A tombstone over the row at this position; it takes a position of its own."""
+        self.end += 1
+        self.ops.extend(log.tombstone(self.state.branch, self.end, position))
 
     def drain(
         self, snapshot: Snapshot, budget: int, at_least: int = 0, voices: frozenset[str] = frozenset()
@@ -97,6 +103,14 @@ class RoomUnit:
             self._pending.append(merged)
             self.ops.append(wakes.put(self.state.room, merged))
 
+    def ask_for(self, new: Sequence[Wake]) -> None:
+        """Wakes that stand for no message; each takes the next inbox number as its own."""
+        for wake in new:
+            self.number += 1
+            self.add_wakes([replace(wake, number=self.number)])
+        if new:
+            self.ops.append(inbox.set_last_number(self.state.room, self.number))
+
     def replace_wakes(self, old: Sequence[Wake], left: Sequence[Wake]) -> None:
         """Take `old` out of the pending wakes and keep `left` of them."""
         gone = {(w.agent, w.number) for w in old}
@@ -117,6 +131,7 @@ class RoomUnit:
         for _ in range(self._drained):
             state.bytes -= state.waiting.popleft()[1]
         state.end = self.end
+        state.number = max(state.number, self.number)
         state.pending = self._pending
 
 

@@ -5,102 +5,22 @@ sends what they return; nothing here writes, tells or waits.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from ..messages.address import Address
-from ..messages.assembly import CONTINUE, PROMPTED_BY, prompt_stamp
-from ..messages.blocks import Block, Text, ToolCall, ToolResult, calls, is_thinking
-from ..messages.mail import GATEWAY, Speech
-from ..messages.notices import inference_failed, notice_row, turn_interrupted
-from ..messages.places import ChannelRef, Place
-from ..messages.receipts import Posted
+from ..messages.assembly import CONTINUE, PROMPTED_BY
+from ..messages.blocks import Block, Text, ToolCall, ToolResult, calls, is_thinking, text_of
+from ..messages.notices import Notice, inference_failed, notice_row, turn_interrupted
+from ..messages.prose.wrapper import imitated
+from ..messages.prose_notices import wrapper_contained
 from ..messages.request import Done, ErrorRecord, Msg
 from ..messages.routing import shown_label
 from ..messages.rows import Row
-from ..messages.speech import admit, entries
-from ..messages.turns import ExplicitSend, Round, Turn
-from ..messages.wakes import Answered
-from ..storage import Op, outbox, registry
+from ..messages.turns import Round, Turn
+from ..storage import registry
 from .desk import Desk
-from .sends import send_plan
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Words:
-    """A round's outcome: the turn after it, its closing rows, the unit's operations, the speech to tell."""
-
-    turn: Turn
-    rows: tuple[Row, ...] = ()
-    ops: tuple[Op, ...] = ()
-    letters: tuple[tuple[Address, object], ...] = ()
-    posts: dict[int, Posted] = field(default_factory=dict[int, Posted])
-
-
-@dataclass(slots=True)
-class _Admission:
-    """Gathers the posts of one round."""
-
-    desk: Desk
-    turn: Turn
-    now: float
-    number: int
-    out: Words
-
-    def post(self, place: Place, text: str, ordinal: int | str, call_id: str = "") -> int:
-        limit, unit = self.desk.surfaces.limits(place.at.server)
-        number = self.number
-        made = entries(
-            self.turn, place, text, number=number, round_=self.turn.rounds + 1, ordinal=ordinal, at=self.now,
-            limit=limit, unit=unit, call_id=call_id,
-        )
-        self.out.ops = (*self.out.ops, *(op for entry in made for op in outbox.put(entry)))
-        self.out.posts[number] = Posted(place.at, len(text), call_id)
-        speech = Speech(self.turn.agent, self.turn.number, number, place.at)
-        self.out.letters = (*self.out.letters, (GATEWAY, speech))
-        self.number += 1
-        return number
-
-
-def words(desk: Desk, turn: Turn, done: Done, messages: Sequence[Msg], *, live: bool) -> Words:
-    """Admit a round (prose 5.2). `live`: it ended in calls, and its record is kept; else it closes the turn."""
-    said = admit(
-        done.content, silenced=turn.silenced, has_locus=turn.locus is not None,
-        private_think=desk.spec.think_policy == "private", speaks=not turn.silent and turn.mode != "disabled",
-    )
-    work = _Admission(desk, turn, desk.now(), turn.speech, Words(turn))
-    for ordinal, text in enumerate(said.texts):
-        if turn.locus is not None:
-            work.post(turn.locus, text, ordinal)
-    sends: list[ExplicitSend] = []
-    sent_to = list(turn.sent_to)
-    for call in done.calls:
-        plan = send_plan(desk, turn, call)
-        if plan is not None:
-            sends.append(ExplicitSend(call.id, work.post(plan.place, plan.text, call.id, call.id)))
-            sent_to.append(plan.place.at)
-    after = replace(
-        turn, speech=work.number, silenced=said.silenced, suppressed=turn.suppressed + said.suppressed,
-        private=turn.private + said.private, calls=turn.calls + len(done.calls),
-        sent_to=tuple(dict.fromkeys(sent_to)),
-        answered=_answered(turn, (posted.at for posted in work.out.posts.values())),
-    )
-    prompted = bool(prompt_stamp(messages, turn.number))
-    if live:
-        round_ = Round(turn.rounds + 1, done.content, turn.watermark, turn.heard, tuple(sends), prompted)
-        work.out.turn = replace(after, round=round_)
-    else:
-        work.out.turn = after
-        work.out.rows = closing_rows(desk, turn, done.content, prompted)
-    return work.out
-
-
-def _answered(turn: Turn, places: Iterable[ChannelRef]) -> tuple[Answered, ...]:
-    latest = {a.at: a.heard for a in turn.answered}
-    latest.update((at, turn.heard) for at in places)
-    return tuple(Answered(at, heard) for at, heard in latest.items())
 
 
 def _stamp(turn: Turn, prompted: bool) -> dict[str, object]:
@@ -133,6 +53,44 @@ def round_rows(desk: Desk, turn: Turn, results: tuple[ToolResult, ...]) -> tuple
     return (spoken, answered) if results else (spoken,)
 
 
+def interrupted_rows(desk: Desk, turn: Turn, text: str) -> tuple[Row, ...]:
+    """A round that was cut after its text was shown, as far as it was; never posted (agents.md 19.13)."""
+    if not text.strip():
+        return ()
+    row_id, opening = f"{turn.agent}/{turn.number}/cut", opening_of(desk, turn)
+    content = (Text(text),)
+    return (Row(row_id, turn.agent, content, {"interrupted": True}, desk.now(), turn.number, turn.watermark, opening),)
+
+
+def contained_call(desk: Desk, turn: Turn, done: Done) -> Row | None:
+    """The notice in place of an answer that only imitates a tool's call, where the guard is on (prose 12)."""
+    if not desk.spec.wrapper_guard or turn.calls or done.calls:
+        return None
+    name = imitated(text_of(done.content), desk.tools)
+    if name is None:
+        return None
+    notice = wrapper_contained(name)
+    return notice_row(f"{turn.agent}/{turn.number}/contained", notice, desk.now(), turn.agent)
+
+
+WITHHELD = "withheld: the model refused to go on after it saw this result; what the call did stands"
+
+
+def withheld_results(desk: Desk, turn: Turn, messages: Sequence[Msg]) -> tuple[Turn, str, Row]:
+    """(the turn after its one retry is used, the id of the last round's results row, the row in its place)."""
+    row_id = f"{turn.agent}/{turn.number}/{turn.rounds}r"
+    answered = next(
+        (m.content for m in reversed(messages) if any(isinstance(block, ToolResult) for block in m.content)), ()
+    )
+    results = tuple(
+        ToolResult(block.call_id, (Text(WITHHELD),), True) for block in answered if isinstance(block, ToolResult)
+    )
+    row = Row(
+        f"{row_id}w", turn.agent, results, {"results": True}, desk.now(), turn.number, turn.watermark
+    )
+    return replace(turn, guarded=True), row_id, row
+
+
 def closing_rows(desk: Desk, turn: Turn, blocks: Sequence[Block], prompted: bool) -> tuple[Row, ...]:
     """The closing row; none for an output of nothing but thinking or blank text (agents.md 2.4)."""
     kept = tuple(b for b in blocks if not isinstance(b, Text) or b.text.strip())
@@ -143,6 +101,14 @@ def closing_rows(desk: Desk, turn: Turn, blocks: Sequence[Block], prompted: bool
     row_id = f"{turn.agent}/{turn.number}/end"
     stamp, opening = _stamp(turn, prompted), opening_of(desk, turn)
     return (Row(row_id, turn.agent, tuple(blocks), stamp, desk.now(), turn.number, turn.watermark, opening),)
+
+
+def owed_rows(turn: Turn, where: str, now: float) -> tuple[Row, ...]:
+    """The notices that the turn has earned and no row tells yet; `where` they are stored makes their ids."""
+    return tuple(
+        notice_row(f"{turn.agent}/{turn.number}/{where}{index}", Notice(owed.text, owed.metadata), now, turn.agent)
+        for index, owed in enumerate(turn.owed)
+    )
 
 
 def end_rows(

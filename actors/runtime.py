@@ -92,6 +92,25 @@ def full_wait(tries: int) -> float:
     return float(FULL_WAITS(state))
 
 
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What a host registers beside a publisher; each plain or async, or None."""
+
+    typing: Callable[..., Any] | None = None
+    open: Callable[..., Any] | None = None
+    close: Callable[..., Any] | None = None
+    chunk: Callable[..., Any] | None = None
+    complete: Callable[..., Any] | None = None
+    strict: bool = False
+
+    def named(self) -> dict[str, Callable[..., Any] | None]:
+        """The callbacks by name."""
+        return {
+            "typing": self.typing, "open": self.open, "close": self.close, "chunk": self.chunk,
+            "complete": self.complete,
+        }
+
+
 class Opened:
     """An open store, pool and house: what both runtimes stand on."""
 
@@ -116,17 +135,19 @@ class Opened:
 
     def surface(
         self, server: str, function: Callable[..., Any], keeps_keys: bool, limit: int | None, unit: LengthUnit,
-        typing: Callable[..., Any] | None, open_: Callable[..., Any] | None, close: Callable[..., Any] | None,
-        loop: asyncio.AbstractEventLoop | None,
+        callbacks: Callbacks, loop: asyncio.AbstractEventLoop | None,
     ) -> None:
         """Register a server's publisher; what waits for it is tried at once."""
         if not isinstance(server, str) or not server:
             raise InvalidSetting("publisher() needs the name of a server, the one that its Incoming values carry")
-        for name, value in (("the publisher", function), ("typing", typing), ("open", open_), ("close", close)):
+        for name, value in (("the publisher", function), *callbacks.named().items()):
             if value is not None and not callable(value):
                 raise InvalidSetting(f"{name} of server {server!r} must be a function, not {type(value).__name__}")
         check_limit(limit, unit)
-        self.surfaces.put(Surface(server, function, keeps_keys, limit, unit, typing, open_, close, loop))
+        self.surfaces.put(Surface(
+            server, function, keeps_keys, limit, unit, callbacks.typing, callbacks.open, callbacks.close,
+            callbacks.chunk, callbacks.complete, callbacks.strict, loop,
+        ))
         self.house.surface_is_up(server)
 
     def check_agent(self, agent: str) -> Address:
@@ -242,18 +263,23 @@ class Runtime:
     def publisher(
         self, server: str, *, keeps_keys: bool = False, limit: int | None = None, unit: LengthUnit = "chars",
         typing: Callable[..., Any] | None = None, open: Callable[..., Any] | None = None,  # noqa: A002
-        close: Callable[..., Any] | None = None,
+        close: Callable[..., Any] | None = None, chunk: Callable[..., Any] | None = None,
+        complete: Callable[..., Any] | None = None, strict: bool = False,
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`, plain or async.
 
         It takes a Post and returns the message id, or Delivered, NotSent or Unknown; NotSent may be raised.
         `keeps_keys`: the server answers a repeated `post.key` with its first post, so retrying is safe. `limit` in
-        `unit`: longer texts are split. Raises InvalidSetting.
+        `unit`: longer texts are split. Callbacks, plain or async: typing(server, channel, thread, on, author),
+        open(server, channel), close(server, channel); chunk(server, channel, thread, stream, index, text) and
+        complete(server, channel, thread, stream, text) show what is being written, `strict` only what will be
+        posted. Raises InvalidSetting.
         """
         self._check_open("publisher()")
 
         def register(function: F) -> F:
-            self._opened.surface(server, function, keeps_keys, limit, unit, typing, open, close, None)
+            callbacks = Callbacks(typing, open, close, chunk, complete, strict)
+            self._opened.surface(server, function, keeps_keys, limit, unit, callbacks, None)
             return function
 
         return register

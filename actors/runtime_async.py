@@ -18,7 +18,7 @@ from ..messages.routing import WakeOn
 from .bridge import wait
 from .house import check_residents
 from .providers.provider import Provider
-from .runtime import Folder, Health, OnFull, Opened, accepted_or_raise, check_settings, full_wait
+from .runtime import Callbacks, Folder, Health, OnFull, Opened, accepted_or_raise, check_settings, full_wait
 from .spec import Resident
 from .traces import Subscription
 
@@ -95,14 +95,16 @@ class AsyncRuntime:
     def publisher(
         self, server: str, *, keeps_keys: bool = False, limit: int | None = None, unit: LengthUnit = "chars",
         typing: Callable[..., Any] | None = None, open: Callable[..., Any] | None = None,  # noqa: A002
-        close: Callable[..., Any] | None = None,
+        close: Callable[..., Any] | None = None, chunk: Callable[..., Any] | None = None,
+        complete: Callable[..., Any] | None = None, strict: bool = False,
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`; a coroutine function runs on this loop. See `Runtime`."""
         opened = self._open("publisher()")
         loop = asyncio.get_running_loop()
 
         def register(function: F) -> F:
-            opened.surface(server, function, keeps_keys, limit, unit, typing, open, close, loop)
+            callbacks = Callbacks(typing, open, close, chunk, complete, strict)
+            opened.surface(server, function, keeps_keys, limit, unit, callbacks, loop)
             return function
 
         return register

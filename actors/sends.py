@@ -69,3 +69,13 @@ def send_plan(desk: Desk, turn: Turn, call: ToolCall) -> SendPlan | None:
     if thread is None and turn.locus is not None and turn.locus.at == at:
         thread = turn.locus.thread
     return SendPlan(Place(at, thread), content)
+
+
+def call_action(desk: Desk, call: ToolCall) -> str:
+    """What a call of the `drafts` tool asks for; "" for any other call or one that cannot be read."""
+    if bare_name(call.name) != "drafts" or call.name not in desk.tools or call.unusable:
+        return ""
+    try:
+        return str(desk.tools[call.name].parse(call.arguments).get("action", ""))
+    except BadCall:
+        return ""

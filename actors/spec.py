@@ -16,7 +16,7 @@ from .tools import Tool
 
 ThinkPolicy: TypeAlias = Literal["public", "private"]
 # What the runtime can carry out now; the other modes are refused by name rather than half done.
-MODES_BUILT: tuple[ProseMode, ...] = ("locus", "disabled")
+MODES_BUILT: tuple[ProseMode, ...] = ("locus", "hybrid", "explicit", "disabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Resident:
     the runtime's. Sizes in tokens: `max_tokens` of one answer, `context_tokens` of a request, `reserve` of them kept
     free, `max_stream_tokens` after which a turn goes on in a new request. `self_participants`: former names that are
     its own voice. `think_policy="private"`: a round that calls `think` is not spoken. `tool_deadline` in seconds.
+    `result_guard`: a refusal right after results withholds them and asks once more. `wrapper_guard`: an answer that
+    only imitates a call of one of its tools is not said.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Resident:
     trigger_sources: tuple[str, ...] | None = None
     think_policy: ThinkPolicy = "public"
     tool_deadline: float = 120.0
+    result_guard: bool = False
+    wrapper_guard: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -73,6 +77,8 @@ class AgentSpec:
     think_policy: ThinkPolicy = "public"
     tool_deadline: float = 120.0
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    result_guard: bool = False
+    wrapper_guard: bool = False
 
     @property
     def voices(self) -> frozenset[str]:
@@ -149,4 +155,5 @@ def check_resident(resident: Resident, provider: Provider | None, room: str, fir
         _tools(resident), None, resident.max_tokens, resident.context_tokens, resident.reserve,
         resident.max_stream_tokens, resident.thinking, tuple(resident.self_participants), resident.present_as,
         resident.trigger_sources, resident.think_policy, float(resident.tool_deadline), dict(resident.extra),
+        resident.result_guard, resident.wrapper_guard,
     )

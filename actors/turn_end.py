@@ -5,21 +5,25 @@ for a deadline, never another turn's (prose 7.8); then receipt and notices are s
 record. An outcome that comes after that is told by the Agent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..messages.address import ReplyTo
-from ..messages.mail import ChainDeadline, EndTurn, Finish, Receipt, TurnClosed
+from ..messages.mail import ENDINGS_THAT_SETTLE, ChainDeadline, EndTurn, Finish, Receipt, TurnClosed
 from ..messages.notices import notice_row
 from ..messages.places import ChannelRef
 from ..messages.posts import OutboxEntry
+from ..messages.prose import Link, judge
 from ..messages.receipts import Posted, owes_notice, turn_notices
 from ..messages.request import ErrorRecord
 from ..messages.rows import Row
 from ..messages.turns import Ending, Turn
+from ..messages.wakes import Wake
 from ..storage import Op, outbox, owing, registry
+from .aftermath import after_receipt
 from .desk import Desk
 from .posted import post_state
+from .rounds import owed_rows
 from .system import Letter, Timer, operator_line
 
 HARD_DOWN = 3
@@ -39,6 +43,7 @@ class TurnEnd:
         self.receipts: dict[int, Receipt] = {}
         self.error: ErrorRecord | None = None
         self.turn: Turn | None = None
+        self._links: dict[int, Link] = {}
         self.closing = False
         self.finished = False
         self._deadline = chain_deadline
@@ -52,23 +57,20 @@ class TurnEnd:
             value = registry.setting(snap, f"streak:{self.desk.spec.name}")
         return value if isinstance(value, int) else 0
 
-    def expect(self, posts: dict[int, Posted]) -> None:
+    def expect(self, posts: Mapping[int, Posted]) -> None:
         """These posts were admitted."""
         self.posts.update(posts)
+        self._links.update((number, posted.link) for number, posted in posts.items() if posted.link is not None)
 
     def _waiting(self) -> list[int]:
         return [number for number in self.posts if number not in self.receipts]
 
-    def told_by_results(self) -> tuple[Op, ...]:
-        """The owed notices that an explicit send's own result tells."""
-        told = [n for n, posted in self.posts.items() if posted.call_id and n in self.receipts]
-        return self._told(told)
-
-    def _told(self, numbers: Sequence[int]) -> tuple[Op, ...]:
+    def told(self) -> tuple[Op, ...]:
+        """The debts that this unit pays: by a send's own result, or by the notices that go with it."""
         turn = self.turn_number
         return tuple(
-            owing.delete(self.desk.spec.name, turn, n) for n in numbers
-            if n in self.receipts and owes_notice(self.receipts[n].state)
+            owing.delete(self.desk.spec.name, turn, number) for number, receipt in self.receipts.items()
+            if owes_notice(receipt.state)
         )
 
     @property
@@ -86,11 +88,15 @@ class TurnEnd:
         ended = replace(turn, ending=ending)  # type: ignore[arg-type]
         self._began = began
         final = not self._waiting()
+        rows = (*rows, *owed_rows(ended, "ended", self.desk.now()))
+        ops = (*ops, *self.told(), *self.desk.book.flush(), *self._streak_ops(ended))
+        ended = replace(ended, owed=())
+        wakes: tuple[Wake, ...] = ()
         if final:
             rows = (*rows, *self._notice_rows(ended))
-            ops = (*ops, *self._told(list(self.posts)))
-        ops = (*ops, *self._streak_ops(ended))
-        self.desk.to_room(EndTurn(ended, rows, ops, tuple(letters), final, ReplyTo(self.desk.address)))
+            wakes, judged = self._judge(ended)
+            ops = (*ops, *judged)
+        self.desk.to_room(EndTurn(ended, rows, ops, tuple(letters), final, ReplyTo(self.desk.address), wakes))
         return ended
 
     def _streak_ops(self, turn: Turn) -> tuple[Op, ...]:
@@ -160,14 +166,38 @@ class TurnEnd:
         self.closing, self.finished = False, True
         if self._timer is not None:
             self._timer.cancel()
-        self.desk.to_room(Finish(
-            self.turn, self._notice_rows(self.turn), self._told(list(self.posts)), ReplyTo(self.desk.address)
-        ))
+        turn = self.turn
+        wakes, judged = self._judge(turn)
+        rows = (*owed_rows(turn, "owed", self.desk.now()), *self._notice_rows(turn))
+        ops = (*self.told(), *self.desk.book.flush(), *judged)
+        self.desk.to_room(Finish(turn, rows, ops, ReplyTo(self.desk.address), wakes))
+
+    def _judge(self, turn: Turn) -> tuple[tuple[Wake, ...], tuple[Op, ...]]:
+        """The turns that the agent asked for itself, and its streak of bounces from here on (prose 8.3, 8.4)."""
+        name = f"bounces:{turn.agent}"
+        with self.desk.system.store.snapshot() as snap:
+            before = registry.setting(snap, name, 0)
+        known = before if isinstance(before, int) else 0
+        streak = 0 if any(wake.first for wake in turn.wakes) else known
+        book = self.desk.book
+        gone = {draft.id for draft in book.newest_first() if not draft.is_open} | book.in_flight()
+        judged = judge(streak, turn.events, frozenset(gone))
+        ops = (registry.put_setting(name, judged.streak),) if judged.streak != known else ()
+        reasons: list[str] = []
+        if judged.wakes and turn.ending in ENDINGS_THAT_SETTLE:
+            reasons.append("prose-bounce")
+        if (turn.continuation or judged.continuation) and turn.ending == "completed":
+            reasons.append("prose-continuation")
+        at = turn.locus if turn.mode == "hybrid" else None
+        return tuple(
+            Wake(0, turn.agent, reason, self.desk.now(), at.at if at else None, at.thread if at else None)
+            for reason in reasons
+        ), ops
 
     def _notice_rows(self, turn: Turn) -> tuple[Row, ...]:
         if turn.silent:
             return ()
-        labels = self._labels()
+        labels = self._labels(posted.at for posted in self.posts.values())
         notices = turn_notices(turn, self.posts, self.receipts, labels)
         now = self.desk.now()
         return tuple(
@@ -175,30 +205,49 @@ class TurnEnd:
             for index, notice in enumerate(notices)
         )
 
-    def _labels(self) -> dict[ChannelRef, str]:
+    def label(self, at: ChannelRef) -> str:
+        """What people call a channel."""
+        return self._labels([at]).get(at, "")
+
+    def link(self, number: int) -> Link | None:
+        """A prose post's place in its round."""
+        return self._links.get(number)
+
+    def _labels(self, places: Iterable[ChannelRef]) -> dict[ChannelRef, str]:
         with self.desk.system.store.snapshot() as snap:
-            known = {at: registry.channel(snap, at) for at in {posted.at for posted in self.posts.values()}}
+            known = {at: registry.channel(snap, at) for at in dict.fromkeys(places)}
         return {at: record.label for at, record in known.items() if record is not None and record.label}
 
     # --- after a restart
 
-    def restore(self, turn: Turn) -> None:
-        """Read the turn's posts and their outcomes from the outbox."""
+    def restore(self, turn: Turn) -> Turn:
+        """Read the turn's posts and their outcomes from the outbox; the turn as these outcomes leave it."""
         with self.desk.system.store.snapshot() as snap:
             entries = list(outbox.of_turn(snap, turn.agent, turn.number))
         by_number: dict[int, list[OutboxEntry]] = {}
         for entry in entries:
             by_number.setdefault(entry.number, []).append(entry)
-        for number, parts in by_number.items():
+        for number, parts in sorted(by_number.items()):
             self.posts[number] = Posted(parts[0].at, sum(len(p.text) for p in parts), parts[0].call_id)
             receipt = post_state(parts)
             if receipt is not None:
                 self.receipts[number] = receipt
+                turn = self._judged_again(turn, receipt, parts)
+        return turn
+
+    def _judged_again(self, turn: Turn, receipt: Receipt, parts: Sequence[OutboxEntry]) -> Turn:
+        """An outcome that the record may not know of is judged again; one that it knows changes nothing."""
+        link = parts[0].link
+        if link is None:
+            return turn
+        with self.desk.system.store.snapshot() as snap:
+            owed = owing.is_owed(snap, turn.agent, turn.number, receipt.number)
+        unknown = owed or (receipt.state == "delivered" and all(event.link != link for event in turn.events))
+        return after_receipt(self.desk, turn, receipt, "").turn if unknown else turn
 
     def resume(self, turn: Turn) -> None:
         """A turn whose last transaction is on disk: wait for what is still out."""
-        self.restore(turn)
-        self.turn = turn
+        self.turn = turn = self.restore(turn)
         self._began = self.desk.now()
         self.closing = True
         self._timer = self.desk.system.after(self._deadline, self.desk.address, ChainDeadline(turn.number))

@@ -13,17 +13,18 @@ from dataclasses import replace
 from ..messages.address import ReplyTo
 from ..messages.assembly import extend
 from ..messages.blocks import ToolResult
-from ..messages.contract import OverBudget
-from ..messages.ladder import Exhaust, Hold, decide
+from ..messages.drafts import Draft
+from ..messages.ladder import Exhaust, Hold
 from ..messages.ladder import Retry as Again
 from ..messages.mail import (
     Admitted,
     Boundary,
     BoundaryDone,
     CompileSlice,
-    Cooldown,
     Receipt,
     Refused,
+    ReplaceResults,
+    ResultsReplaced,
     ResultStored,
     Retry,
     RoundRefused,
@@ -33,23 +34,26 @@ from ..messages.mail import (
     StreamNews,
     ToolDone,
     Typing,
+    Withhold,
     channel_address,
-    provider_address,
 )
-from ..messages.request import Done, ErrorRecord, Msg, Request, RoundFailed, Started, TextDelta, Usage
+from ..messages.places import ChannelRef
+from ..messages.request import Done, ErrorRecord, RoundFailed, Started, Usage
 from ..messages.rows import Row
 from ..messages.turns import Turn
+from ..messages.wakes import trigger_of
 from ..storage import Op
 from ..storage import turns as turn_records
+from .admitting import Words
+from .asking import Asking
 from .calls import Calls
-from .composer import Composer, visible
+from .composer import visible
 from .desk import Desk
-from .metering import ask, meter
-from .pauses import Pauses
-from .rounds import Words, end_rows, round_rows, words
-from .streams import RoundStream
+from .metering import meter
+from .rounds import contained_call, end_rows, interrupted_rows, owed_rows, round_rows, withheld_results
 from .system import Letter, Timer, operator_line
 from .turn_end import TurnEnd
+from .turn_words import TurnWords
 
 _log = logging.getLogger(__name__)
 RESEND = (0.1, 1.0, 5.0, 30.0)
@@ -62,24 +66,26 @@ class TurnRun:
         self.desk = desk
         self.turn = turn
         self.phase = "waiting"
-        self.messages: tuple[Msg, ...] = ()
-        self.stream: RoundStream | None = None
-        self.stream_id = 0
         self.calls: Calls | None = None
         self.end = TurnEnd(desk)
+        self.words = TurnWords(desk, self.end)
+        self.asking = Asking(desk, self.words, self._failed)
         self.cancelled = ""
         self.cancel_wanted = False
-        self.admission = 0
-        self.recompile = True
-        self.composer: Composer | None = None
         self.usage = Usage()
-        self.pauses = Pauses()
-        self.partial: list[str] = []
         self.refusals = 0
         self.timers: list[Timer] = []
         self.began = desk.now()
+        self.typing_at = None if turn.silent else turn.locus or trigger_of(turn.wakes).place
         self.before = turn
+        self.owed_told = 0
+        self.interrupted = ""
         self.said: Words | None = None
+
+    @property
+    def doing(self) -> str:
+        """What the turn is doing, for eyes: waiting, compiling or streaming where it asks."""
+        return self.asking.state if self.phase == "asking" else self.phase
 
     # --- start
 
@@ -87,114 +93,93 @@ class TurnRun:
         """Begin to compile, at once where the provider admitted the turn already."""
         self._typing(True)
         if admitted:
-            self._compile()
+            self.phase = "asking"
+            self.asking.compile(self.turn)
         else:
             self._ask()
 
     def _typing(self, on: bool) -> None:
-        locus = self.turn.locus
-        if locus is not None and not self.turn.silent:
-            self.desk.system.tell(channel_address(locus.at), Typing(self.turn.agent, locus.thread, on))
+        """Where the turn began, to its end; it is presence and never moves (prose 10)."""
+        if self.typing_at is not None:
+            at, thread = self.typing_at.at, self.typing_at.thread
+            self.desk.system.tell(channel_address(at), Typing(self.turn.agent, thread, on))
 
     def _ask(self, recompile: bool = True) -> None:
-        self.phase = "waiting"
-        self.recompile = recompile
-        self.admission = self.desk.system.stream_id()
-        provider = self.desk.spec.provider
-        question = ask(provider, self.desk.address, self.admission, self.usage)
-        self.desk.system.tell(provider_address(provider.name), question)
+        self.phase = "asking"
+        self.asking.ask(self.turn, self.usage, recompile)
 
     def admitted(self, mail: Admitted) -> None:
         """The provider may be asked."""
-        if self.phase != "waiting" or mail.key != self.admission:
-            return
-        if self.recompile:
-            self._compile()
-        else:
-            self._open()
-
-    def _compile(self) -> None:
-        self.phase = "compiling"
-        self.pauses.forget()
-        self.stream_id = self.desk.system.stream_id()
-        self.composer = Composer(self.desk.system.store, self.desk.spec, self.turn.branch, self.turn.watermark)
-        self.compile_on(CompileSlice(self.stream_id))
+        if self.phase == "asking":
+            self.asking.admitted(mail, self.turn)
 
     def compile_on(self, mail: CompileSlice) -> None:
         """One slice of the compile; the next comes as mail."""
-        if self.phase != "compiling" or mail.stream != self.stream_id or self.composer is None:
-            return
-        if not self.composer.step():
-            self.desk.to_self(mail)
-            return
-        try:
-            self.messages = self.composer.messages()
-        except OverBudget as exc:
-            self._failed(ErrorRecord("over_budget", str(exc)))
-            return
-        finally:
-            self.composer = None
-        self._open()
-
-    def _open(self) -> None:
-        spec = self.desk.spec
-        system = (*spec.system, self.turn.system_prompt) if self.turn.system_prompt else spec.system
-        tools = tuple(tool.definition for tool in self.desk.tools.values())
-        self.phase = "streaming"
-        self.stream_id = self.desk.system.stream_id()
-        self.partial = []
-        request = Request(
-            spec.model, self.pauses.sent(self.messages), system, tools, spec.max_tokens, spec.thinking, True,
-            spec.extra, self.turn.agent, self.stream_id,
-        )
-        self.stream = RoundStream(self.desk.system, self.desk.address, spec.provider, request)
+        if self.phase == "asking":
+            self.asking.compile_on(mail, self.turn)
 
     # --- the stream
 
     def news(self, mail: StreamNews) -> None:
         """Events of the stream: gather, and at its terminal go on."""
-        if self.stream is None or mail.stream != self.stream_id:
-            return
-        for event in self.stream.take():
-            if isinstance(event, TextDelta):
-                self.partial.append(event.text)
-            elif isinstance(event, Started):
+        for event in self.asking.take(mail):
+            if isinstance(event, Started):
                 meter(self.desk, event, self.usage)
             elif isinstance(event, Done):
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
                 self._failed(event.error)
+            else:
+                self.words.event(event)
 
     def lost(self, mail: StreamLost) -> None:
         """The stream's task ended on its own; without a terminal that is a failure."""
-        if self.stream is not None and mail.stream == self.stream_id and mail.error and self.phase == "streaming":
+        if self.asking.is_out(mail.stream) and mail.error:
             self._failed(ErrorRecord("network", f"the stream was lost ({mail.error})", True))
 
     def _round_done(self, done: Done) -> None:
-        self.stream = None
+        self.asking.over()
         meter(self.desk, done, self.usage)
-        done, self.usage = self.pauses.whole(done), done.usage
+        done, self.usage = self.asking.pauses.whole(done), done.usage
         self.desk.system.trace(
             "inference:usage", agentName=self.turn.agent, turn=self.turn.number, input=done.usage.input,
             output=done.usage.output, read=done.usage.read, written=done.usage.written,
         )
-        if done.stop_reason == "refusal":
+        if done.stop_reason == "refusal" and self._may_guard():
+            self._guard()
+        elif done.stop_reason == "refusal":
             self._failed(ErrorRecord("refusal", "the model refused to answer"))
         elif done.calls:
-            self.pauses.forget()
+            self.asking.pauses.forget()
             self._store_round(done)
         elif done.stop_reason != "pause_turn":
             self._complete(done)
-        elif error := self.pauses.pause(done):
+        elif error := self.asking.pauses.pause(done):
             self._failed(error)
         else:
             self._ask(recompile=False)
+
+    def _may_guard(self) -> bool:
+        return self.desk.spec.result_guard and self.turn.rounds > 0 and not self.turn.guarded
+
+    def _guard(self) -> None:
+        """The batch of results was refused: withhold it, and ask once more (agents.md 6.4, prose 7)."""
+        self.words.abandon(self.turn)
+        self.turn, old, row = withheld_results(self.desk, self.turn, self.asking.messages)
+        self.phase = "guarding"
+        self.desk.to_room(ReplaceResults(self.turn, old, row, ReplyTo(self.desk.address)))
+
+    def results_replaced(self, mail: ResultsReplaced) -> None:
+        """The results are withheld: compile again, in the same turn."""
+        if self.phase == "guarding":
+            self.turn = replace(self.turn, watermark=mail.turn.watermark)
+            self._ask()
 
     # --- a round with calls
 
     def _store_round(self, done: Done) -> None:
         self.before = self.turn
-        self.said = words(self.desk, self.turn, done, self.messages, live=True)
+        self.said = self.words.admit(self.turn, done, self.asking.messages, live=True)
         self.turn = self.said.turn
         self.phase = "storing"
         self._commit_round()
@@ -220,6 +205,7 @@ class TurnRun:
         if self.cancel_wanted or self.refusals > len(RESEND):
             self.refusals = 0
             self.turn, self.said = self.before, None
+            self.desk.book.read()
             if self.cancel_wanted:
                 self._end("cancelled")
             else:
@@ -236,7 +222,7 @@ class TurnRun:
         if self.said is not None:
             self.end.expect(self.said.posts)
         self.phase = "tools"
-        self.calls = Calls(self.desk, self.turn, round_)
+        self.calls = Calls(self.desk, self.turn, round_, self.send_draft)
         if self.cancel_wanted:
             self._cancel_round()
             return
@@ -261,11 +247,12 @@ class TurnRun:
         if self.calls.ends_turn:
             self._end("turn_ended", results)
             return
-        self.phase = "boundary"
-        turn, known = self.calls.opened(self.turn)
+        self.phase, self.owed_told = "boundary", len(self.turn.owed)
+        turn, known = self.calls.opened(replace(self.turn, owed=()))
         self.desk.to_room(Boundary(
-            turn, round_rows(self.desk, self.turn, results), self.desk.spec.home,
-            self.desk.spec.budget // 2, (*self.end.told_by_results(), *known), ReplyTo(self.desk.address),
+            turn, round_rows(self.desk, self.turn, results), self.desk.spec.home, self.desk.spec.budget // 2,
+            (*self.end.told(), *self.desk.book.flush(), *known), ReplyTo(self.desk.address),
+            owed_rows(self.turn, f"{self.turn.rounds}owed", self.desk.now()),
         ))
 
     def boundary_done(self, mail: BoundaryDone) -> None:
@@ -275,20 +262,19 @@ class TurnRun:
         results = self.calls.results() if self.calls is not None else ()
         blocks = self.turn.round.blocks
         self.calls = None
-        moved = mail.turn.locus != self.turn.locus
-        if moved:
-            self._typing(False)
-        self.turn = mail.turn
-        if moved:
-            self._typing(True)
+        self.turn = replace(
+            self.turn, round=None, rounds=mail.turn.rounds, heard=mail.turn.heard, watermark=mail.turn.watermark,
+            locus=mail.turn.locus, silenced=mail.turn.silenced, attempt=0,
+            owed=self.turn.owed[self.owed_told:],
+        )
         if self.cancel_wanted:
             self._end("cancelled")
             return
         heard = visible(self.desk.system.store, self.desk.spec, mail.rows)
-        if not self.messages or self._over_stream_budget():
+        if not self.asking.messages or self._over_stream_budget():
             self._ask()
             return
-        self.messages = extend(self.messages, blocks, results, heard, self.desk.spec.voices)
+        self.asking.messages = extend(self.asking.messages, blocks, results, heard, self.desk.spec.voices)
         self.desk.system.trace(
             "inference:stream_resumed", agentName=self.turn.agent, turn=self.turn.number, injectedMessages=len(heard)
         )
@@ -308,20 +294,18 @@ class TurnRun:
     # --- failure
 
     def _failed(self, error: ErrorRecord) -> None:
-        self._drop_stream()
-        attempt = self.turn.attempt
-        decision = decide(error, attempt, jitter=self.desk.system.random.random())
-        gate = provider_address(self.desk.spec.provider.name)
+        was_streaming = self.asking.streaming
+        self.asking.drop()
+        decision = self.asking.after_failure(error, self.turn.attempt)
+        if isinstance(decision, Exhaust) and was_streaming:
+            self.interrupted = self.words.interrupt(self.turn)
+        self.words.abandon(self.turn)
         if isinstance(decision, Hold):
-            self.desk.system.tell(gate, Cooldown(decision.seconds, error))
             self._ask()
-            return
-        if decision.cooldown:
-            self.desk.system.tell(gate, Cooldown(decision.cooldown, error))
-        if isinstance(decision, Exhaust):
+        elif isinstance(decision, Exhaust):
             self.exhaust(error)
-            return
-        self._retry(error, decision, attempt + 1)
+        else:
+            self._retry(error, decision, self.turn.attempt + 1)
 
     def _retry(self, error: ErrorRecord, decision: Again, attempt: int) -> None:
         self.turn = replace(self.turn, attempt=attempt)
@@ -341,9 +325,9 @@ class TurnRun:
         """Give the turn up (agents.md 6.2); calls that have no result were interrupted."""
         self.end.error = error
         results: tuple[ToolResult, ...] = ()
-        if self.turn.round is not None:
-            self.end.restore(self.turn)
-            calls = Calls(self.desk, self.turn, self.turn.round)
+        if (round_ := self.turn.round) is not None:
+            self.turn = self.end.restore(self.turn)
+            calls = Calls(self.desk, self.turn, round_, self.send_draft)
             calls.restore(self.end.receipts)
             results = calls.results()
         self._end("exhausted", results)
@@ -351,20 +335,27 @@ class TurnRun:
     # --- the end
 
     def _complete(self, done: Done) -> None:
-        said = words(self.desk, self.turn, done, self.messages, live=False)
+        contained = contained_call(self.desk, self.turn, done)
+        if contained is not None:
+            self._finish_with("completed", (contained,), (), ())
+            return
+        said = self.words.admit(self.turn, done, self.asking.messages, live=False)
         self.turn = said.turn
         self.end.expect(said.posts)
         self._finish_with("completed", said.rows, said.ops, said.letters)
 
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
-        self._drop_stream()
-        rows = round_rows(self.desk, self.turn, results)
-        self._finish_with(ending, rows, self.end.told_by_results() if rows else (), ())
+        if self.asking.streaming:
+            self.interrupted = self.words.interrupt(self.turn)
+        self.asking.drop()
+        rows = (*round_rows(self.desk, self.turn, results), *interrupted_rows(self.desk, self.turn, self.interrupted))
+        self._finish_with(ending, rows, (), ())
 
     def _finish_with(
         self, ending: str, rows: tuple[Row, ...], ops: tuple[Op, ...], letters: Sequence[Letter]
     ) -> None:
         self.phase = "ending"
+        self.words.close()
         self._typing(False)
         end, now = self.end, self.desk.now()
         rows = (*rows, *end_rows(self.turn, ending, end.error, self.cancelled, end.streak + 1, now))
@@ -387,17 +378,30 @@ class TurnRun:
 
     def receipt(self, mail: Receipt) -> None:
         """A post of this turn has an outcome."""
-        self.end.receipts[mail.number] = mail
+        self._becomes(self.words.after(self.turn, mail))
         if mail.call_id and self.phase == "tools" and self.calls is not None:
             self.calls.posted(mail)
         self.end.if_settled()
+
+    def _becomes(self, turn: Turn) -> None:
+        self.turn = turn
+        if self.end.turn is not None:
+            self.end.turn = replace(turn, phase="closing", round=None)
+
+    def withhold(self, mail: Withhold) -> None:
+        """A failure before it holds this post back."""
+        self._becomes(self.words.withhold(self.turn, mail))
+
+    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
+        """A call sends a draft again."""
+        self.turn = self.words.send_draft(self.turn, call_id, at, draft)
 
     def send_again(self, mail: SendAgain) -> None:
         """The delay after a refused unit is over."""
         if isinstance(mail.mail, RoundRefused):
             if self.phase == "storing":
                 self._commit_round()
-        elif self.phase in ("boundary", "ending", "closing", "finishing"):
+        elif self.phase in ("boundary", "guarding", "ending", "closing", "finishing"):
             self.desk.to_room(mail.mail)
 
     def refused(self, mail: Refused) -> None:
@@ -424,7 +428,7 @@ class TurnRun:
 
     def abandon(self) -> None:
         """Stop the stream, the calls, the timers and the indicator of a turn that this object no longer owns."""
-        self._drop_stream()
+        self.asking.drop()
         self._typing(False)
         if self.calls is not None:
             self.calls.give_up("interrupted")
@@ -437,20 +441,15 @@ class TurnRun:
             self.phase = "closing"
             self.end.resume(self.turn)
             return
-        self.end.restore(self.turn)
+        self.turn = self.end.restore(self.turn)
         if self.turn.round is None:
             self.start(admitted=False)
             return
         self._typing(True)
-        self.calls = Calls(self.desk, self.turn, self.turn.round)
+        self.calls = Calls(self.desk, self.turn, self.turn.round, self.send_draft)
         self.calls.restore(self.end.receipts)
         self.phase = "tools"
         self._if_all_in()
-
-    def _drop_stream(self) -> None:
-        if self.stream is not None:
-            self.stream.cancel()
-            self.stream = None
 
     def _later(self, seconds: float, mail: object) -> None:
         self.timers = [*self.timers[-8:], self.desk.system.after(seconds, self.desk.address, mail)]

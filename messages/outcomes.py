@@ -4,7 +4,7 @@
 post is tried again only where the server keeps keys. Pure decisions on outbox entries; the Channel carries them out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,21 @@ def read_answer(value: Any) -> Outcome:
     if isinstance(value, (str, int)):
         return Delivered(str(value))
     return Unknown(f"the publisher returned a {type(value).__name__}")
+
+
+def read_receipt(receipt: Mapping[str, Any] | None) -> Outcome:
+    """The outcome of a platform's own receipt, `delivered` and `messageId`, for hosts that are given one (prose 11.1).
+
+    Delivered only if it says so; not sent only if it refuses and names no message.
+    """
+    if receipt is None:
+        return Unknown("no receipt came")
+    says, message = receipt.get("delivered"), receipt.get("messageId")
+    if says is True:
+        return Delivered(str(message) if message else "")
+    if says is False and not message:
+        return NotSent("the platform refused it", permanent=True)
+    return Unknown("the receipt does not say plainly whether it was posted")
 
 
 def read_error(error: BaseException) -> Outcome:

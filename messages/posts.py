@@ -11,9 +11,12 @@ from typing import Literal, TypeAlias
 from .codec import encode, record
 from .errors import Error
 from .places import ChannelRef
+from .prose.routing import Link
 
-PostState: TypeAlias = Literal["admitted", "sending", "delivered", "failed", "unknown", "queued", "expired"]
-END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired"})
+PostState: TypeAlias = Literal[
+    "admitted", "sending", "delivered", "failed", "unknown", "queued", "expired", "withheld"
+]
+END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired", "withheld"})
 LengthUnit: TypeAlias = Literal["chars", "bytes", "utf16"]
 
 
@@ -75,7 +78,10 @@ class Attempt:
 class OutboxEntry:
     """One part of a post: key (agent, turn, number, part).
 
-    `number` is the post's place in its turn's speech chain; `call_id` is set on an explicit send.
+    `number` is the post's place in its turn's speech chain; `call_id` is set on an explicit send. The rest is what
+    admission decided of prose: `whole` text of the post, the envelope as `written`, whether it named its `target`,
+    the draft `copied` into it (`wholly`: it is all of it), the envelope's place in its round, and whether a failure
+    before it `holds` it back (hybrid).
     """
 
     agent: str
@@ -94,6 +100,14 @@ class OutboxEntry:
     message_id: str = ""
     reason: str = ""
     attempts: tuple[Attempt, ...] = ()
+    whole: str = ""
+    written: str = ""
+    prefixed: bool = False
+    target: str | None = None
+    copied: str | None = None
+    wholly: bool = False
+    link: Link | None = None
+    holds: bool = False
 
     @property
     def ended(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .mail import Receipt
 from .notices import Notice, receipt, send_failed
 from .places import ChannelRef
+from .prose.routing import Link
 from .turns import Turn
 
 CONFIRMED = "delivered"
@@ -18,11 +19,12 @@ LOST = frozenset({"failed", "expired"})
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A post of the turn: where, how long, and whether a call's result tells its outcome."""
+    """A post of the turn: where, how long, whether a call's result tells its outcome, and its place in its round."""
 
     at: ChannelRef
     length: int
     call_id: str = ""
+    link: Link | None = None
 
 
 def owes_notice(state: str) -> bool:
@@ -30,20 +32,19 @@ def owes_notice(state: str) -> bool:
     return state in LOST or state == "unknown"
 
 
-def marker(posted: Posted, told: Receipt, label: str) -> Notice:
-    """The marker of one post that did not arrive, or may not have."""
-    return send_failed(told.at, label, told.reason, posted.length, told.state == "unknown")
+def marker(posted: Posted, told: Receipt, label: str, draft: str = "") -> Notice:
+    """The marker of one post that did not arrive, or may not have; `draft`: where its words are kept."""
+    return send_failed(told.at, label, told.reason, posted.length, told.state == "unknown", draft=draft)
 
 
 def turn_notices(
     turn: Turn, posts: Mapping[int, Posted], receipts: Mapping[int, Receipt], labels: Mapping[ChannelRef, str]
 ) -> list[Notice]:
-    """The markers, in the order of the posts, and the receipt last; prose posts only.
+    """The receipt of the turn's prose, if there is anything to say; its failures have been told by markers already.
 
     A post whose outcome a call's result tells is not told twice.
     """
     prose = {number: posted for number, posted in posts.items() if not posted.call_id}
-    notices: list[Notice] = []
     places: list[tuple[ChannelRef, str]] = []
     waiting: list[str] = []
     unsure = False
@@ -57,9 +58,8 @@ def turn_notices(
             places.append((posted.at, label))
         else:
             unsure = unsure or told.state == "unknown"
-            notices.append(marker(posted, told, label))
     note = receipt(places, _notes(turn, waiting), may_have_arrived=unsure)
-    return [*notices, note] if note is not None else notices
+    return [note] if note is not None else []
 
 
 def _notes(turn: Turn, waiting: Sequence[str]) -> list[str]:

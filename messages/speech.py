@@ -1,26 +1,21 @@
-"""Admission of a round's words in locus mode: which segments go out, as which outbox entries (prose 3, 5.3, 5.4).
+"""A turn's words between its record, the pure gateway and the outbox (prose 5, 11.3).
 
-A pure function of the round's blocks and the turn: it names every piece that is said, counted as suppressed, or
-kept private. The agent stores the entries in the unit that ends the round; nothing is posted before.
+Reads a turn's routing state out of its record and writes it back, cuts a round's blocks into pieces, and makes the
+outbox entries of a post. Pure; the decisions themselves are in `prose`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from .blocks import Block, Text, ToolCall, ToolResult
 from .places import Place
 from .posts import LengthUnit, OutboxEntry, idempotency_key
-from .prose.segments import Piece, segments
+from .prose.decisions import Post
+from .prose.routing import Link, Retained, Routing
+from .prose.segments import Piece
+from .prose.silence import bare_name as bare_name
 from .split import split
 from .turns import Turn
-
-SILENCING = frozenset({"skip_reply", "channel_publish", "send_message", "reply_message", "send_dm", "say", "whisper"})
-EXPLICIT_SENDS = SILENCING - {"skip_reply"}
-
-
-def bare_name(tool: str) -> str:
-    """The part of a tool's name after the last `--`, where a server's prefix ends (prose 5.4)."""
-    return tool.rsplit("--", 1)[-1]
 
 
 def pieces(blocks: Sequence[Block]) -> list[Piece]:
@@ -36,47 +31,59 @@ def pieces(blocks: Sequence[Block]) -> list[Piece]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a round's words come to: texts for the locus, pieces counted without a post, whether it is private."""
+def routing_of(turn: Turn, retained: Retained | None) -> Routing:
+    """The turn's routing state. A turn that was woken to be silent is as disabled (prose 2)."""
+    mode = "disabled" if turn.silent else turn.mode
+    return Routing(
+        mode, turn.locus, turn.target, turn.held, turn.moved_at, turn.silenced, turn.link_held, turn.continuation,
+        turn.suppressed, turn.private, retained,
+    )
 
-    texts: tuple[str, ...]
-    suppressed: int
-    private: int
-    silenced: bool
 
-
-def admit(blocks: Sequence[Block], *, silenced: bool, has_locus: bool, private_think: bool, speaks: bool) -> Said:
-    """The verdict over one round in locus mode (prose 5.3-5.5).
-
-    `silenced`: by an earlier round of the turn. `private_think`: the policy says that a round with a call of the
-    built-in `think` is private. `speaks` False: the turn was woken to be silent; its words are counted only.
-    """
-    names = [block.name for block in blocks if isinstance(block, ToolCall)]
-    skips = any(bare_name(name) == "skip_reply" for name in names)
-    silences = any(bare_name(name) in SILENCING for name in names)
-    texts = tuple(s.text for s in segments(pieces(blocks)))
-    now_silenced = silenced or silences
-    if skips or (private_think and "think" in names):
-        return Said((), 0, len(texts), now_silenced)
-    if now_silenced or not has_locus or not speaks:
-        return Said((), len(texts), 0, now_silenced)
-    return Said(texts, 0, 0, now_silenced)
+def with_routing(turn: Turn, routing: Routing) -> Turn:
+    """The turn's record with this routing state; the retained words are the agent's and stay with its drafts."""
+    return replace(
+        turn, target=routing.target, held=routing.held, moved_at=routing.moved_at, silenced=routing.silenced,
+        link_held=routing.link_held, continuation=routing.continuation, suppressed=routing.suppressed,
+        private=routing.kept_private,
+    )
 
 
 def entries(
     turn: Turn, place: Place, text: str, *, number: int, round_: int, ordinal: int | str, at: float,
-    limit: int | None, unit: LengthUnit, call_id: str = "",
+    limit: int | None, unit: LengthUnit, call_id: str = "", post: Post | None = None,
 ) -> tuple[OutboxEntry, ...]:
     """The outbox entries of one post, one per part that the platform's limit asks for (prose 5.2, 11.3).
 
-    `at` in Unix seconds. Their keys are the same however often they are computed.
+    `at` in Unix seconds. `post`: what admission decided, kept so that an outcome can be judged after a restart.
+    Their keys are the same however often they are computed.
     """
     parts = split(text, limit, unit)
-    return tuple(
+    made = [
         OutboxEntry(
             turn.agent, turn.incarnation, turn.number, number, index, len(parts), place.at, place.thread, part,
             idempotency_key(turn.agent, turn.incarnation, turn.number, round_, ordinal, index), at, call_id=call_id,
         )
         for index, part in enumerate(parts)
+    ]
+    if post is None:
+        return tuple(made)
+    return tuple(
+        replace(
+            entry, whole=post.text if entry.part == 0 and len(made) > 1 else "", written=post.written,
+            prefixed=post.prefixed, target=post.target, copied=post.copied, wholly=post.wholly, link=post.link,
+            holds=turn.mode == "hybrid",
+        )
+        for entry in made
     )
+
+
+def post_of(parts: Sequence[OutboxEntry]) -> Post | None:
+    """What admission decided of a post, from its entries; None for an explicit send."""
+    if not parts or parts[0].link is None:
+        return None
+    first = parts[0]
+    text = first.whole or "".join(part.text for part in parts)
+    link = first.link or Link(0, 0)
+    place = Place(first.at, first.thread)
+    return Post(link, place, text, first.written, first.prefixed, first.target, first.copied, first.wholly)

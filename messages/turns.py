@@ -5,17 +5,29 @@ any call is dispatched, at each boundary, and as `closing` when the turn has end
 their way. Results are records of their own, so that one result does not rewrite the round.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .blocks import ReplyBlock
 from .codec import record
 from .places import ChannelRef, Place
+from .prose.bounces import StreakEvent
+from .prose.routing import HeldBy, Link
 from .registry import ProseMode
 from .wakes import Answered, Wake
 
 Phase: TypeAlias = Literal["running", "closing"]
 Ending: TypeAlias = Literal["", "completed", "turn_ended", "cancelled", "exhausted"]
+
+
+@record("owed-notice")
+@dataclass(frozen=True, slots=True)
+class OwedNotice:
+    """A notice that the round has earned and no row tells yet: its words and metadata."""
+
+    text: str
+    metadata: Mapping[str, Any]
 
 
 @record("send")
@@ -48,10 +60,13 @@ class Round:
 class Turn:
     """One turn of one agent.
 
-    `number` counts the agent's turns and never goes back. `checkpoint`: the log position before the turn's
-    own rows. `stopped`: cut by a stop of the runtime, which is no crash. `watermark` / `heard`: the log position and
-    inbox number that the latest request contains.
-    `speech`: the next number of the speech chain. `attempt` counts sends of the current request from 0.
+    `number` counts the agent's turns and never goes back. `checkpoint`: the log position before the turn's own rows.
+    `target`, `held`, `moved_at`, `link_held`, `continuation`: the turn's routing state (prose 5.1), with `locus`,
+    `silenced`, `suppressed` and `private`. `guarded`: the one retry after a refused batch
+    of results was used. `owed`: notices for the next boundary. `events`: what moves the bounce
+    streak. `stopped`: cut by a stop of the runtime, which is no crash. `watermark` / `heard`: the log position and
+    inbox number that the latest request contains. `speech`: the next number of the speech chain. `attempt` counts
+    sends of the current request from 0.
     """
 
     room: str
@@ -83,3 +98,11 @@ class Turn:
     cuts: int = 0
     stopped: bool = False
     round: Round | None = None
+    target: Place | None = None
+    held: HeldBy | None = None
+    moved_at: Link | None = None
+    link_held: bool = False
+    continuation: bool = False
+    guarded: bool = False
+    owed: tuple[OwedNotice, ...] = ()
+    events: tuple[StreakEvent, ...] = ()

@@ -58,6 +58,11 @@ def last_number(snapshot: Snapshot, room: str) -> int:
     return counters.last(snapshot, _NUMBERS, room)
 
 
+def set_last_number(room: str, number: int) -> Op:
+    """Give a number out without an entry, for a wake that stands for no message."""
+    return counters.put(_NUMBERS, room, number)
+
+
 def totals(snapshot: Snapshot, room: str) -> tuple[int, int]:
     """(messages, bytes) that wait."""
     sizes = [entry.size for _, entry in snapshot.records(INBOX, *under(room), InboxEntry)]

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests import conformance_context, conformance_prose
+from tests import conformance_context, conformance_prose, conformance_turns
 
 Case = Mapping[str, Any]
-MODULES: tuple[ModuleType, ...] = (conformance_context, conformance_prose)
+MODULES: tuple[ModuleType, ...] = (conformance_context, conformance_prose, conformance_turns)
 
 
 def runner(kind: str) -> Callable[[Case], list[str]] | None:

@@ -20,6 +20,7 @@ from manyminds.messages.prose import (
     segments,
     without_whitespace,
 )
+from tests.conformance_turns import run_turn_through_actors
 from tests.messages.prose.pure_turn import Cut, PureTurn, pieces, place, run_case, whole
 
 Case = Mapping[str, Any]
@@ -86,13 +87,13 @@ def run_resolve(case: Case) -> list[str]:
 
 
 def run_turn(case: Case) -> list[str]:
-    """Kind `turn`, without actors: outcomes known at once, and only after the turn."""
+    """Kind `turn`: by the pure gateway, outcomes known at once and only after the turn, then by the real actors."""
     wrong: list[str] = []
     for early in (True, False):
         for name, cut in cuts():
             label = f"{name}, outcomes {'at once' if early else 'at the end'}"
             wrong += [f"{label}: {line}" for line in _turn_differs(run_case(case, early, cut), case)]
-    return wrong
+    return wrong + [f"actors: {line}" for line in run_turn_through_actors(case)]
 
 
 def _turn_differs(turn: PureTurn, case: Case) -> list[str]:

@@ -26,6 +26,7 @@ from .agent import Greeted as Greeted
 from .agent import NothingToDo as NothingToDo
 from .agent import Receipt as Receipt
 from .agent import Refused as Refused
+from .agent import ResultsReplaced as ResultsReplaced
 from .agent import ResultStored as ResultStored
 from .agent import Resumed as Resumed
 from .agent import Retry as Retry
@@ -60,6 +61,7 @@ from .room import EndTurn as EndTurn
 from .room import Finish as Finish
 from .room import Hello as Hello
 from .room import Offer as Offer
+from .room import ReplaceResults as ReplaceResults
 from .room import Stored as Stored
 from .room import UnitEnded as UnitEnded
 from .room import UnitRefused as UnitRefused
@@ -67,6 +69,8 @@ from .speech import AttemptDeadline as AttemptDeadline
 from .speech import AttemptEnded as AttemptEnded
 from .speech import AttemptOut as AttemptOut
 from .speech import AttemptStored as AttemptStored
+from .speech import Chunk as Chunk
+from .speech import Complete as Complete
 from .speech import Decide as Decide
 from .speech import Decided as Decided
 from .speech import DecisionStored as DecisionStored
@@ -82,6 +86,7 @@ from .speech import SurfaceAnswered as SurfaceAnswered
 from .speech import TryAgain as TryAgain
 from .speech import Typing as Typing
 from .speech import TypingAgain as TypingAgain
+from .speech import Withhold as Withhold
 from .speech import WriteAgain as WriteAgain
 from .stop import StopAll as StopAll
 from .stop import StopStep as StopStep

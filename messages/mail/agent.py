@@ -218,3 +218,10 @@ class AskState:
     """What is the actor doing; answered by Answer(a plain mapping)."""
 
     reply: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsReplaced:
+    """The refused round's results are withheld on disk: the turn may ask once more."""
+
+    turn: Turn

@@ -91,13 +91,31 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """All results of a round are in: store the round's rows, hand over what waited; answered by BoundaryDone."""
+    """All results of a round are in: store the round's rows, hand over what waited; answered by BoundaryDone.
+
+    `notices` stand behind what waited, and are handed over too.
+    """
 
     turn: Turn
     rows: tuple[Row, ...]
     home: ChannelRef | None
     budget: int
     ops: Ops = ()
+    reply: ReplyTo | None = None
+    notices: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceResults:
+    """The model refused after this round's results: put `row` in the place of the row named `old`; answered by
+    ResultsReplaced.
+
+    What was handed over with them stays (agents.md 6.4).
+    """
+
+    turn: Turn
+    old: str
+    row: Row
     reply: ReplyTo | None = None
 
 
@@ -106,6 +124,7 @@ class EndTurn:
     """The turn has ended as `turn.ending`: store its last rows and settle its wakes; answered by TurnClosed.
 
     `letters` (speech mail) are told once it is on disk. `final`: nothing of it is on its way, so the record goes.
+    `wakes`: turns that the agent asked for itself, a bounce's or a continuation's; the room numbers them.
     """
 
     turn: Turn
@@ -114,6 +133,7 @@ class EndTurn:
     letters: Letters = ()
     final: bool = False
     reply: ReplyTo | None = None
+    wakes: tuple[Wake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +144,7 @@ class Finish:
     rows: tuple[Row, ...]
     ops: Ops = ()
     reply: ReplyTo | None = None
+    wakes: tuple[Wake, ...] = ()
 
 
 ENDINGS_THAT_SETTLE: tuple[Ending, ...] = ("completed", "turn_ended")

@@ -176,3 +176,30 @@ class Typing:
     agent: str
     thread: str | None
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Withhold:
+    """A failure before it holds this post back: its agent keeps the words; answered by PostEnded (prose 5.3)."""
+
+    turn: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """More of what an agent is writing, for surfaces that show it; `index` rises over all channels of a stream."""
+
+    inference: str
+    thread: str | None
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """A stream is over in this channel: the text of it that was admitted."""
+
+    inference: str
+    thread: str | None
+    text: str

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from ..codec import record
 from .decisions import Bounce, DraftState, NewDraft
 from .grammar import has_unsent, only_unsent, substitute
 from .routing import Link, Retained, Routing
@@ -56,6 +57,7 @@ def copies_risky(text: str, routing: Routing) -> bool:
     return has_unsent(text) and routing.retained is not None and routing.retained.state != "open"
 
 
+@record("streak-event")
 @dataclass(frozen=True, slots=True)
 class StreakEvent:
     """What moves the streak, in the order of the chain: a bounce, or a confirmed delivery that resets it.

@@ -65,8 +65,11 @@ def ended(house: SimulatedHouse, agent: str = "ada") -> list[tuple[str, object]]
 
 def run_to_tool(house: SimulatedHouse) -> bool:
     """Until a tool runs; False where the turn ended without one, since a fault interrupted its call before it began."""
-    house.run(until=lambda: bool(house.traced("tool:started")) or bool(ended(house)))
-    return bool(house.traced("tool:started"))
+    tools, ends = len(house.traced("tool:started")), len(ended(house))
+    if tools > ends:
+        return True  # it runs already
+    house.run(until=lambda: len(house.traced("tool:started")) > tools or len(ended(house)) > ends)
+    return len(house.traced("tool:started")) > tools
 
 
 def gave_up(house: SimulatedHouse) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from manyminds.messages.mail import Receipt
 from manyminds.messages.places import ChannelRef, Place
 from manyminds.messages.posts import PostState
-from manyminds.messages.receipts import Posted, owes_notice, turn_notices
+from manyminds.messages.receipts import Posted, marker, owes_notice, turn_notices
 from manyminds.messages.turns import Turn
 
 TEA, LOFT = ChannelRef("irc", "#tea"), ChannelRef("irc", "#loft")
@@ -51,26 +51,24 @@ def test_places_once_each_in_order_of_first_delivery() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "says", "head"),
+    ("state", "says"),
     [
-        ("failed", "Nothing was posted", None),
-        ("expired", "Nothing was posted", None),
-        ("unknown", "may or may not have been posted", "[delivered] nothing confirmed"),
+        ("failed", "Nothing was posted"), ("expired", "Nothing was posted"),
+        ("unknown", "may or may not have been posted"),
     ],
 )
-def test_one_marker_for_each_post_that_did_not_arrive(state: PostState, says: str, head: str | None) -> None:
-    """[prose 11.2] Channel, reason, and whether it may be out; the receipt never says delivered of it."""
-    said = texts(TURN, (TEA, state))
-    assert said[0].startswith("[discord-send-failed]")
-    assert all(word in said[0] for word in (says, "why0", str(TEA)))
-    assert said[1:] == ([head] if head else [])
+def test_a_marker_says_what_did_not_arrive_and_where_it_is_kept(state: PostState, says: str) -> None:
+    """[prose 11.2, 5.3] Channel, reason, whether it may be out, and the draft that keeps the words."""
+    said = marker(Posted(TEA, 10), told(0, state, reason="why0"), "tea", "d-abcde").text
+    assert said.startswith("[discord-send-failed]")
+    assert all(word in said for word in (says, "why0", str(TEA), "d-abcde"))
 
 
-def test_markers_come_before_the_receipt() -> None:
-    """[prose 11.2] The receipt is the last word, and names what did arrive."""
-    said = texts(TURN, (TEA, "failed"), (LOFT, "delivered"), (TEA, "unknown"))
-    assert [text.split("]")[0] for text in said] == ["[discord-send-failed", "[discord-send-failed", "[delivered"]
-    assert said[-1] == f"[delivered] plain speech → {LOFT}"
+@pytest.mark.parametrize(("state", "head"), [("failed", []), ("unknown", ["[delivered] nothing confirmed"])])
+def test_the_receipt_never_says_delivered_of_what_was_not(state: PostState, head: list[str]) -> None:
+    """[prose 11.2] What failed has its marker; the receipt names what did arrive, or that nothing is confirmed."""
+    assert texts(TURN, (TEA, state)) == head
+    assert texts(TURN, (TEA, state), (LOFT, "delivered")) == [f"[delivered] plain speech → {LOFT}"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
-"""Which words of a round go out: admission in locus mode, and the outbox entries of a post."""
+"""A turn's words between its record, the gateway and the outbox."""
+
+from dataclasses import replace
 
 import pytest
 
-from manyminds.messages.blocks import Block, Text, Thinking, ToolCall
+from manyminds.messages.blocks import Text, Thinking, ToolCall
 from manyminds.messages.places import ChannelRef, Place
-from manyminds.messages.speech import SILENCING, Said, admit, bare_name, entries, pieces
+from manyminds.messages.prose import Link, Post, Routing
+from manyminds.messages.speech import bare_name, entries, pieces, post_of, routing_of, with_routing
 from manyminds.messages.turns import Turn
 
 A = ChannelRef("irc", "#a")
@@ -13,13 +16,6 @@ A = ChannelRef("irc", "#a")
 def does(tool: str) -> ToolCall:
     """A call of a tool."""
     return ToolCall("c", tool, "{}")
-
-
-def admitted(
-    *blocks: Block, silenced: bool = False, locus: bool = True, think: bool = False, speaks: bool = True
-) -> Said:
-    """The verdict over a round."""
-    return admit(blocks, silenced=silenced, has_locus=locus, private_think=think, speaks=speaks)
 
 
 @pytest.mark.parametrize(
@@ -38,41 +34,6 @@ def test_pieces() -> None:
     """[prose 3.1] Calls and results end a run of text; thinking does not."""
     blocks = (Text("a"), Thinking("hm", "s"), Text("b"), does("x"))
     assert pieces(blocks) == [("text", "a"), ("other", ""), ("text", "b"), ("break", "")]
-
-
-CASES: list[tuple[str, Said, Said]] = [
-    ("words", admitted(Text("a")), Said(("a",), 0, 0, False)),
-    ("none", admitted(), Said((), 0, 0, False)),
-    ("blank words are none", admitted(Text(" \n")), Said((), 0, 0, False)),
-    ("around a call", admitted(Text("a"), does("look"), Text("b")), Said(("a", "b"), 0, 0, False)),
-    ("beside a send", admitted(Text("a"), does("channel_publish")), Said((), 1, 0, True)),
-    ("beside a send of another server", admitted(Text("a"), does("irc--say")), Said((), 1, 0, True)),
-    ("after a send of an earlier round", admitted(Text("a"), silenced=True), Said((), 1, 0, True)),
-    ("beside skip_reply", admitted(Text("a"), does("skip_reply"), Text("b")), Said((), 0, 2, True)),
-    ("beside skip_reply, silenced before",
-     admitted(Text("a"), does("skip_reply"), silenced=True), Said((), 0, 1, True)),
-    ("beside a private think", admitted(Text("a"), does("think"), think=True), Said((), 0, 1, False)),
-    ("beside a public think", admitted(Text("a"), does("think")), Said(("a",), 0, 0, False)),
-    ("another server's think is no think",
-     admitted(Text("a"), does("x--think"), think=True), Said(("a",), 0, 0, False)),
-    ("no channel", admitted(Text("a"), locus=False), Said((), 1, 0, False)),
-    ("woken to be silent", admitted(Text("a"), speaks=False), Said((), 1, 0, False)),
-    ("nothing to say, and a send", admitted(does("channel_publish")), Said((), 0, 0, True)),
-]
-
-
-@pytest.mark.parametrize(("what", "given", "verdict"), CASES, ids=[case[0] for case in CASES])
-def test_admit(what: str, given: Said, verdict: Said) -> None:
-    """[prose 5.3, 5.4, 5.5] Posted, counted as suppressed, or kept private; never silently lost."""
-    assert given == verdict
-
-
-@pytest.mark.parametrize("tool", sorted(SILENCING))
-def test_what_silences(tool: str) -> None:
-    """[prose 5.4] Each explicit send, and skip_reply, from its round on."""
-    assert admitted(does(tool)).silenced
-    assert admitted(does(f"server--{tool}")).silenced
-    assert not admitted(does(f"{tool}_x")).silenced
 
 
 def turn() -> Turn:
@@ -109,3 +70,26 @@ def test_keys_tell_rounds_and_envelopes_apart() -> None:
         return entry.key
 
     assert len({key(1, 0), key(1, 1), key(2, 0), key(1, "call")}) == 4
+
+
+def test_a_post_is_read_back_from_its_entries() -> None:
+    """[prose 5.2] What admission decided survives a restart, however the words were split."""
+    post = Post(Link(2, 1), Place(A, "t"), "aaaa bbbb", ">>#a aaaa bbbb", True, "#a", "d-1", True)
+    for limit in (None, 5):
+        made = entries(
+            turn(), post.place, post.text, number=1, round_=2, ordinal=1, at=0.0, limit=limit, unit="chars", post=post
+        )
+        assert post_of(made) == post
+    plain = entries(turn(), Place(A), "x", number=1, round_=1, ordinal="c", at=0.0, limit=None, unit="chars")
+    assert post_of(plain) is None
+    assert post_of(()) is None
+
+
+def test_the_routing_state_is_the_records() -> None:
+    """[prose 5.1] Written into the turn's record and read back; a silent turn is as disabled."""
+    state = Routing(
+        "hybrid", None, Place(A), None, Link(1, 0), True, True, True, suppressed=2, kept_private=3,
+    )
+    written = with_routing(replace(turn(), mode="hybrid"), state)
+    assert routing_of(written, None) == state
+    assert routing_of(replace(written, silent=True), None).mode == "disabled"

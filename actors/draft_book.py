@@ -1,0 +1,82 @@
+"""DraftBook: an agent's drafts in memory, and the operations that write them (prose 9).
+
+Owned by the Agent, the only one that writes its drafts; read from the store when the agent is built. What changes is
+gathered for the unit of the decision that changed it, and handed over once. New ids come from their place in the
+agent's drafts, so that the same decision makes the same draft. Never writes itself.
+"""
+
+from collections.abc import Iterable
+
+from ..messages.drafts import Draft, draft_id, draft_of, retained_of, settled
+from ..messages.mail import Offer
+from ..messages.places import ChannelRef
+from ..messages.prose.decisions import DraftState, NewDraft
+from ..messages.prose.routing import Retained
+from ..storage import Op, drafts, outbox
+from .system import Store
+
+
+class DraftBook:
+    """The drafts of one agent."""
+
+    def __init__(self, store: Store, agent: str) -> None:
+        self._store, self._agent = store, agent
+        self._drafts: dict[str, Draft] = {}
+        self._changed: dict[str, Draft] = {}
+        self._last = self._minted = 0
+        # Notices of late outcomes that are on their way, with the drafts in their unit.
+        self.late: dict[tuple[int, int], Offer] = {}
+        self.read()
+
+    def read(self) -> None:
+        """Read the drafts anew; what was not handed over is forgotten."""
+        with self._store.snapshot() as snap:
+            self._drafts = {draft.id: draft for draft in drafts.of_agent(snap, self._agent)}
+            self._last = self._minted = drafts.last_number(snap, self._agent)
+        self._changed = {}
+        self.late = {}
+
+    def in_flight(self) -> frozenset[str]:
+        """The drafts whose words are in a post that has no outcome yet, queued ones included."""
+        with self._store.snapshot() as snap:
+            waiting = [e for e in outbox.unfinished(snap) if e.agent == self._agent]
+        return frozenset(entry.copied for entry in waiting if entry.copied is not None)
+
+    def retained(self) -> Retained | None:
+        """What `{{unsent}}` stands for."""
+        return retained_of(self.newest_first(), self.in_flight())
+
+    def mint(self) -> str:
+        """The id of the next new draft."""
+        self._minted += 1
+        return draft_id(self._agent, 0, self._minted, self._drafts)
+
+    def add(self, new: NewDraft | None, turn: int, at: float) -> None:
+        """Keep a new draft; `at` in Unix seconds."""
+        if new is not None and new.id not in self._drafts:
+            self._last += 1
+            self._put(draft_of(new, self._agent, self._last, turn, at))
+
+    def settle(self, found: str, state: DraftState, sent_to: ChannelRef | None = None, ids: Iterable[str] = ()) -> None:
+        """A draft after an attempt, or set aside."""
+        draft = self._drafts.get(found)
+        if draft is not None:
+            self._put(settled(draft, state, sent_to, ids))
+
+    def get(self, found: str) -> Draft | None:
+        """A draft by its id."""
+        return self._drafts.get(found)
+
+    def newest_first(self) -> list[Draft]:
+        """All of them."""
+        return sorted(self._drafts.values(), key=lambda draft: -draft.number)
+
+    def flush(self) -> tuple[Op, ...]:
+        """What the next unit has to write; handed over once."""
+        changed, self._changed = self._changed, {}
+        return tuple(drafts.put(draft) for draft in changed.values())
+
+    def _put(self, draft: Draft) -> None:
+        if self._drafts.get(draft.id) != draft:
+            self._drafts[draft.id] = draft
+            self._changed[draft.id] = draft
