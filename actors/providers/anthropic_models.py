@@ -31,7 +31,9 @@ MODELS: Mapping[str, Capabilities] = {
     "sonnet-5-5": replace(CHANGES, thinking_binds=True, read_multiplier=0.05),
     "haiku-5-5": replace(CHANGES, thinking_binds=True),
 }
-_DECORATION = re.compile(r"^(?:[a-z]{2,}\.)*(?:anthropic\.)?claude-|[-@]\d{8}(?:-v\d+(?::\d+)?)?$|-latest$|@default$")
+_DECORATION = re.compile(
+    r"^(?:[a-z]{2,}\.)*(?:anthropic\.)?claude-|(?:[-@]\d{8})?(?:-v\d+(?::\d+)?)$|[-@]\d{8}$|-latest$|@default$"
+)
 
 
 def bare_name(model: str) -> str:

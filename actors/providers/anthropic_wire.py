@@ -49,11 +49,10 @@ class Body:
 
 def body_of(request: Request, able: Capabilities, ttl: str = "5m") -> Body | None:
     """The body, or None where a change has no place in it (providers.md 1.4). `ttl`: of the cache markers."""
-    placed = place_messages(request.messages)
+    placed = place_messages(tuple(message for message in request.messages if any(map(_is_sent, message.content))))
     if placed is None:
         return None
     sent = [(message, _message(message)) for message in placed]
-    sent = [(message, made) for message, made in sent if made["content"]]
     _drop_open_server_calls([made for _, made in sent])
     fields: Json = {"model": request.model, "max_tokens": request.max_tokens}
     tools = [*map(_tool, request.tools), *request.extra.get("tools", ())]
@@ -91,16 +90,32 @@ def _message(message: Msg) -> Json:
     return {"role": message.role, "content": [block for block in made if block is not None]}
 
 
-def _block(block: Block) -> Json | None:
-    """The block as it is sent; None for blank text and for what another provider alone can read."""
+def _is_sent(block: Block) -> bool:
+    """False for blank text, for an empty change, and for what another provider alone can read."""
     match block:
         case Text(text):
-            return _text(text) if text.strip() else None
+            return bool(text.strip())
+        case Thinking(_, signature):
+            return bool(signature) and not signature.startswith(FOREIGN)
+        case Opaque(text):
+            return "type" in json.loads(text)
+        case SystemChange(removed, defined, system):
+            return bool(removed or defined or any(text.strip() for text in system))
+        case _:
+            return True
+
+
+def _block(block: Block) -> Json | None:
+    """The block as it is sent, if it is."""
+    if not _is_sent(block):
+        return None
+    match block:
+        case Text(text):
+            return _text(text)
         case Image():
             return _image(block)
         case Thinking(text, signature):
-            known = bool(signature) and not signature.startswith(FOREIGN)
-            return {"type": "thinking", "thinking": text, "signature": signature} if known else None
+            return {"type": "thinking", "thinking": text, "signature": signature}
         case RedactedThinking(data):
             return {"type": "redacted_thinking", "data": data}
         case ToolCall():
@@ -109,7 +124,7 @@ def _block(block: Block) -> Json | None:
             return _result(block)
         case Opaque(text):
             held: Json = json.loads(text)
-            return held if "type" in held else None
+            return held
         case SystemChange():
             return None
 
