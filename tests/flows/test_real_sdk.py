@@ -5,7 +5,7 @@ import logging
 import queue
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -40,10 +40,10 @@ def talk(runtime: Runtime, traces: Subscription, text: str, number: int) -> list
 
 def unmarked(value: Any) -> Any:
     """A body without its cache markers, which are no change (providers.md 1.6)."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
-        return {key: unmarked(item) for key, item in fields.items() if key != "cache_control"}
-    return [unmarked(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
+    inside: Any = value
+    if type(value) is dict:
+        return {key: unmarked(item) for key, item in inside.items() if key != "cache_control"}
+    return [unmarked(item) for item in inside] if type(value) is list else value
 
 
 def last_answered(recorded: Recorded) -> list[str]:

@@ -1,154 +1,462 @@
-"""The Anthropic adapter over the real SDK, against the strict local server: rounds, failures, secrets."""
+"""The Anthropic provider over the real SDK and a socket: events, usage, and every failure as its record."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from manyminds.actors.providers.anthropic import Anthropic
-from manyminds.messages.blocks import Text, Thinking, ToolCall, ToolResult
-from manyminds.messages.errors import ProviderError
-from manyminds.messages.request import Done, ErrorRecord, Event, Msg, Request, RoundFailed, TextDelta
-from manyminds.messages.tooldefs import define
-from tests.messages_api import faults, replies
-from tests.messages_api.faults import BAD_REQUESTS, Cut, EmptyStream, EndEarly, StreamError
-from tests.messages_api.replies import Answer, reply
+from manyminds.actors.providers.failures import Secret, stated_wait
+from manyminds.actors.providers.provider import RefusedBeforeSending, refusal
+from manyminds.actors.providers.rate_limits import anthropic_limits
+from manyminds.messages.blocks import (
+    Opaque,
+    RedactedThinking,
+    SystemChange,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolDef,
+    ToolResult,
+)
+from manyminds.messages.errors import InvalidSetting, ProviderError
+from manyminds.messages.request import (
+    BlockEnd,
+    Done,
+    ErrorRecord,
+    Event,
+    Limit,
+    Limits,
+    Msg,
+    Request,
+    RoundFailed,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
+from tests.messages_api import replies
+from tests.messages_api.errors import ApiError, api_error
+from tests.messages_api.faults import (
+    BAD_REQUESTS,
+    Cut,
+    EmptyStream,
+    EndEarly,
+    Hold,
+    StreamError,
+    overloaded,
+    rate_limited,
+    server_error,
+    spend_limited,
+)
+from tests.messages_api.replies import Answer, ToolUse, Whole, partial_call, reply
+from tests.messages_api.server import MessagesServer
 from tests.messages_api_tests.sdk import serving
 
 pytestmark = pytest.mark.socket
-
 MODEL = "claude-opus-5-5"
-LOOK = define("look", "Look.", {"type": "object", "properties": {"path": {"type": "string"}}})
-KEY = "sk-planted-secret-0123456789"
+LOOK = ToolDef("look", "Looks.", '{"type":"object","properties":{}}')
+HELLO = Request(MODEL, (Msg("user", (Text("hello"),)),), ("You are ada.",), (LOOK,), agent="ada")
+KEY = "sk-ant-planted-7f3a9"
 
 
-def request(*messages: Msg, **options: Any) -> Request:
-    """A request with one tool and a system text."""
-    return Request(MODEL, messages or (Msg("user", (Text("hello"),)),), ("You are ada.",), (LOOK,), **options)
+def provider(server: MessagesServer, **options: Any) -> Anthropic:
+    """The provider, pointed at the stand-in."""
+    return Anthropic(**{"api_key": KEY, "base_url": server.url, "timeout": 30.0, **options})
 
 
-def rounds(*answers: Answer, requests: Sequence[Request] = ()) -> tuple[list[list[Event]], Any]:
-    """Each answer's events, and the server's log."""
-    async def play(url: str) -> list[list[Event]]:
-        provider = Anthropic(api_key=KEY, base_url=url, timeout=5)
-        played: list[list[Event]] = []
-        for asked in requests or [request()] * len(answers):
-            played.append([event async for event in provider.stream(asked)])
-        await provider.close()
-        return played
+async def _round(model: Anthropic, request: Request) -> list[Event]:
+    events = [event async for event in model.stream(request)]
+    await model.close()
+    return events
 
+
+def events_of(*answers: Answer, requests: Sequence[Request] = (HELLO,), **options: Any) -> list[list[Event]]:
+    """The events of each request, answered in turn. Each ends in one terminal, which is the last event."""
     with serving(*answers) as server:
-        return asyncio.run(play(server.url)), server.log
+        model = provider(server, **options)
+        rounds = [asyncio.run(_round(model, request)) for request in requests]
+    for events in rounds:
+        assert [isinstance(event, (Done, RoundFailed)) for event in events] == [False] * (len(events) - 1) + [True]
+    return rounds
 
 
-def ending(answer: Answer) -> Done | RoundFailed:
-    """How a round ends; exactly one terminal, and it is the last event."""
-    ((*before, last),), _ = rounds(answer)
-    assert not any(isinstance(event, (Done, RoundFailed)) for event in before)
-    assert isinstance(last, (Done, RoundFailed))
-    return last
+def done_of(answer: Answer) -> Done:
+    """The end of a round that went well."""
+    end = events_of(answer)[0][-1]
+    assert isinstance(end, Done), end
+    return end
 
 
-def failure(answer: Answer) -> ErrorRecord:
-    """The record of a round that must fail."""
-    last = ending(answer)
-    assert isinstance(last, RoundFailed), last
-    return last.error
+def error_of(answer: Answer, **options: Any) -> ErrorRecord:
+    """The error of a round that failed."""
+    end = events_of(answer, **options)[0][-1]
+    assert isinstance(end, RoundFailed), end
+    return end.error
 
 
-def test_a_round() -> None:
-    """[providers 2.2] Deltas, thinking and calls verbatim, usage, one Done."""
-    answer = reply(
-        replies.Thinking("hm", cut=1), replies.Text("I look.", cut=2), replies.ToolUse("look", {"path": "a.txt"}, cut=3)
-    )
-    (events,), log = rounds(answer)
+# --- what goes well
+
+
+def test_the_events_of_a_round() -> None:
+    """[providers 2.2] Started, deltas, ends of blocks in order, and Done with the blocks, the reason and the id."""
+    answer = reply(replies.Thinking("hm so", cut=2), replies.Text("hi there", cut=3), ToolUse("look", {"at": "ü"}, "c1"))
+    (events,) = events_of(answer)
     done = events[-1]
     assert isinstance(done, Done)
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "I look."
-    thinking, text, call = done.content
-    assert isinstance(thinking, Thinking)
-    assert thinking.text == "hm"
-    assert thinking.signature
-    assert text == Text("I look.")
-    assert isinstance(call, ToolCall)
-    assert (call.name, call.arguments, call.unusable) == ("look", '{"path": "a.txt"}', "")
-    assert (done.stop_reason, done.usage.input > 0, done.usage.output > 0) == ("tool_use", True, True)
-    assert log.rounds()[0].error is None
+    thought = done.content[0]
+    assert isinstance(thought, Thinking)
+    assert thought.text == "hm so"
+    assert thought.signature
+    call = ToolCall("c1", "look", '{"at": "ü"}')
+    assert done.content[1:] == (Text("hi there"), call)
+    assert done.stop_reason == "tool_use"
+    assert done.request_id == "req_000001"
+    assert isinstance(events[0], Started)
+    assert (events[0].message_id, events[0].model) == ("msg_000001", MODEL)
+    assert [e.text for e in events if isinstance(e, TextDelta)] == ["hi ", "the", "re"]
+    assert [e.text for e in events if isinstance(e, ThinkingDelta)] == ["hm", " s", "o"]
+    assert [e.block for e in events if isinstance(e, BlockEnd)] == list(done.content)
 
 
-def test_what_was_said_goes_back_and_is_accepted() -> None:
-    """[providers 1.6, 2.3] The round with its signed thinking and the results: the strict server takes it."""
-    answer = reply(replies.Thinking("hm"), replies.ToolUse("look", {"path": "a"}))
-
-    async def play(url: str) -> Event:
-        provider = Anthropic(api_key=KEY, base_url=url, timeout=5)
-        first = request()
-        done = [event async for event in provider.stream(first)][-1]
-        assert isinstance(done, Done)
-        (call,) = done.calls
-        after = request(
-            *first.messages, Msg("assistant", done.content), Msg("user", (ToolResult(call.id, (Text("found"),)),))
-        )
-        last = [event async for event in provider.stream(after)][-1]
-        await provider.close()
-        return last
-
-    with serving(answer, reply("done")) as server:
-        last = asyncio.run(play(server.url))
-        assert isinstance(last, Done)
-        assert [recorded.error for recorded in server.log.rounds()] == [None, None]
-        assert last.usage.read > 0
+def test_thinking_goes_back_verbatim() -> None:
+    """[providers 1.6] The stand-in refuses thinking that was altered or moved; here it takes what goes back."""
+    first = reply(replies.Thinking("hm"), replies.Redacted(), ToolUse("look", id="c1"))
+    with serving(first, reply("done")) as server:
+        model = provider(server)
+        thinking = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}}
+        asked = replace(HELLO, thinking=thinking)
+        end = asyncio.run(_round(model, asked))[-1]
+        assert isinstance(end, Done)
+        assert isinstance(end.content[1], RedactedThinking)
+        result = Msg("user", (ToolResult("c1", (Text("a tree"),)),))
+        again = replace(asked, messages=(*asked.messages, Msg("assistant", end.content), result))
+        assert isinstance(asyncio.run(_round(model, again))[-1], Done)
+        altered = (Thinking("other", end.content[0].signature), *end.content[1:])  # type: ignore[union-attr]
+        wrong = replace(again, messages=(*asked.messages, Msg("assistant", altered), result))
+        refused = asyncio.run(_round(model, wrong))[-1]
+        assert isinstance(refused, RoundFailed)
+        sent = server.log.rounds()[1].request["messages"][1]["content"]
+        assert sent == (server.log.rounds()[0].message or {})["content"]
 
 
-FAULTS: list[tuple[str, Answer, str, bool]] = [
-    ("clean end without message_stop", reply("half", faults=(EndEarly(),)), "truncated", True),
-    ("cut before the response", reply("half", faults=(Cut(None),)), "network", True),
-    ("cut in the stream", reply("half", faults=(Cut(2),)), "network", True),
-    ("empty stream", reply("half", faults=(EmptyStream(),)), "truncated", True),
-    ("overloaded in the stream", reply("half", faults=(StreamError(faults.overloaded()),)),
-     "overloaded", True),
-    ("429", faults.rate_limited("2"), "rate_limit", True),
-    ("529", faults.overloaded(), "overloaded", True),
-    ("500", faults.server_error(), "server", True),
-]
+def test_usage_of_reads_and_writes() -> None:
+    """[providers 1.8, 2.1.12] The first request writes the cache, the second reads it; the output is the last count."""
+    long = replace(HELLO, system=("word " * 400,))
+    first, second = events_of(reply("a", output_tokens=7), reply("b", output_tokens=9), requests=(long, long))
+    one, two = first[-1], second[-1]
+    assert isinstance(one, Done)
+    assert isinstance(two, Done)
+    assert one.usage.written > 400
+    assert (one.usage.read, one.usage.output) == (0, 7)
+    assert (two.usage.read, two.usage.written, two.usage.output) == (one.usage.written, 0, 9)
+    assert two.usage.input == one.usage.input
 
 
-@pytest.mark.parametrize(("what", "answer", "kind", "retryable"), FAULTS, ids=[case[0] for case in FAULTS])
-def test_a_fault_is_never_a_completion(what: str, answer: Answer, kind: str, retryable: bool) -> None:
-    """[providers 2.1, 2.2] Every fault ends in its own record; a thrown one and a streamed one alike."""
-    record = failure(answer)
-    assert (record.kind, record.retryable) == (kind, retryable), what
-    if what == "429":
-        assert record.retry_after == 2
-        assert record.http_status == 429
+@pytest.mark.parametrize(
+    "reason", ["end_turn", "max_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded", "of_next_year"]
+)
+def test_a_stop_reason_is_kept(reason: str) -> None:
+    """[providers 2.2] An unknown one as well."""
+    assert done_of(reply("a", stop_reason=reason)).stop_reason == reason
 
 
-@pytest.mark.parametrize("name", sorted(BAD_REQUESTS))
-def test_a_400_is_terminal(name: str) -> None:
-    """[providers 1.5, 2.2] Each kind of 400: not retryable, its status kept."""
-    record = failure(BAD_REQUESTS[name])
-    assert record.http_status == 400
-    assert not record.retryable
+def test_a_refusal_is_an_answer() -> None:
+    """[providers 2.2] The model's refusal is a Done with its details, no failure and no refused change."""
+    done = done_of(replies.refusal("cyber", "no"))
+    assert (done.stop_reason, done.content, done.stop_details["category"]) == ("refusal", (), "cyber")
 
 
-def test_a_truncated_call_is_unusable() -> None:
-    """[providers 2.1, 9] JSON that is not whole never runs, though the SDK reads it leniently."""
-    last = ending(reply(replies.ToolUse("look", '{"path":"a.txt","body":"hel'), stop_reason="max_tokens"))
-    calls = last.calls if isinstance(last, Done) else ()
-    assert all(call.unusable for call in calls)
+def test_a_block_that_is_not_known_is_kept() -> None:
+    """[providers 1.9, 2.1.11] As JSON text, with all its fields."""
+    block = {"type": "of_next_year", "data": {"a": [1, "ü"]}}
+    (kept,) = done_of(reply(Whole(block))).content
+    assert kept == Opaque('{"type":"of_next_year","data":{"a":[1,"ü"]}}')
 
 
-def test_the_key_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
-    """[providers] A secret planted as the key is in no error, no log, no repr."""
+@pytest.mark.parametrize(
+    ("text", "stop", "why"),
+    [
+        ('{"path":"a.txt","body":"hel', "max_tokens", "ended in the middle of the JSON text"),
+        ('{"path":', "tool_use", "ended in the middle of the JSON text"),
+        ('{"path":"a" "b"}', "tool_use", "are no valid JSON"),
+        ("[1]", "tool_use", "are no JSON object that can be read"),
+        ('{"n":1e999}', "tool_use", "hold a number that JSON cannot say"),
+        ("", "max_tokens", "were cut off"),
+        ("", "model_context_window_exceeded", "were cut off"),
+        ("", "tool_use", ""),
+        ('{"path":"a.txt"}', "tool_use", ""),
+        ('{"path":"a.txt"}', "max_tokens", ""),
+    ],
+)
+def test_a_call_that_was_cut_is_unusable(text: str, stop: str, why: str) -> None:
+    """[providers 2.1.9] The raw text is parsed strictly, never the SDK's lenient reading; it is kept as it came."""
+    events = events_of(partial_call("look", text, stop, cut=3))[0]
+    end = events[-1]
+    assert isinstance(end, Done)
+    (call,) = end.calls
+    assert (call.arguments, call.unusable) == (text or "{}", why)
+    assert [event.block for event in events if isinstance(event, BlockEnd)] == [call]
+
+
+# --- what goes wrong
+
+INVALID = {"extra-input": "invalid_request", "thinking-binding": "thinking_binding", "too-long": "context_length"}
+FAILURES: dict[str, tuple[ApiError, tuple[str, bool, float | None]]] = {
+    **{name: (error, (INVALID.get(name, "system_change_refused"), False, None))
+       for name, error in BAD_REQUESTS.items()},
+    "401": (api_error(401, "invalid x-api-key"), ("auth", False, None)),
+    "402": (api_error(402, "no credit"), ("auth", False, None)),
+    "403": (api_error(403, "not allowed"), ("auth", False, None)),
+    "404": (api_error(404, "model: x"), ("invalid_request", False, None)),
+    "408": (ApiError(408, "timeout_error", "slow"), ("timeout", True, None)),
+    "409": (api_error(409, "conflict"), ("server", True, None)),
+    "413": (api_error(413, "too large"), ("context_length", False, None)),
+    "429": (rate_limited("7"), ("rate_limit", True, 7.0)),
+    "429 in milliseconds": (rate_limited("7", retry_after_ms="1500"), ("rate_limit", True, 1.5)),
+    "429 without a wait": (rate_limited(None), ("rate_limit", True, None)),
+    "429 that is not to be retried": (rate_limited("7", x_should_retry="false"), ("rate_limit", False, 7.0)),
+    "spend limit": (spend_limited(), ("rate_limit", False, None)),
+    "contract limit": (spend_limited("contract_spend_limit_reached"), ("rate_limit", False, None)),
+    "ramp limit": (spend_limited("ramp_limit_exceeded"), ("rate_limit", False, None)),
+    "500": (server_error(), ("server", True, None)),
+    "500 about context": (api_error(500, "prompt is too long"), ("server", True, None)),
+    "503": (server_error(503), ("server", True, None)),
+    "504": (server_error(504), ("timeout", True, None)),
+    "529": (overloaded(), ("overloaded", True, None)),
+    "529 with a wait": (overloaded(retry_after="3"), ("overloaded", True, 3.0)),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), FAILURES.values(), ids=FAILURES)
+def test_an_error_before_the_stream(given: ApiError, expected: tuple[str, bool, float | None]) -> None:
+    """[providers 1.5, 2.2] Kind by code, then status, then words; the stated wait; status and id are kept."""
+    error = error_of(given)
+    assert (error.kind, error.retryable, error.retry_after) == expected
+    assert (error.http_status, error.request_id, error.before_send) == (given.status, "req_000001", False)
+    assert given.message in error.text
+
+
+STREAMED = {
+    name: FAILURES[name] for name in (*BAD_REQUESTS, "401", "413", "429", "spend limit", "500", "504", "529")
+}
+
+
+@pytest.mark.parametrize("after", [1, 3])
+@pytest.mark.parametrize(("given", "expected"), STREAMED.values(), ids=STREAMED)
+def test_an_error_inside_the_stream(given: ApiError, expected: tuple[str, bool, float | None], after: int) -> None:
+    """[providers 2.1.5] The same kind as before the stream, by the error's type; no status, since it was a 200."""
+    error = error_of(reply(replies.Text("abc", cut=1), faults=[StreamError(given, after)]))
+    assert (error.kind, error.retryable, error.retry_after) == (*expected[:2], None)
+    assert (error.http_status, error.request_id) == (None, "req_000001")
+    assert error.is_400_class() == (given.status == 400 and error.kind in ("invalid_request", "system_change_refused"))
+
+
+HELLO_CUT = replies.Text("hello", cut=1)
+BROKEN: dict[str, tuple[Answer, str]] = {
+    "an end without message_stop": (reply(HELLO_CUT, faults=[EndEarly()]), "truncated"),
+    "an end after a block": (reply(HELLO_CUT, faults=[EndEarly(3)]), "truncated"),
+    "an end after the start": (reply(HELLO_CUT, faults=[EndEarly(1)]), "truncated"),
+    "an end within a call": (reply(ToolUse("look", {"a": "b"}, cut=2), faults=[EndEarly(4)]), "truncated"),
+    "an empty stream": (reply(faults=[EmptyStream()]), "truncated"),
+    "a cut before the answer": (reply(faults=[Cut(None)]), "network"),
+    "a cut after the start": (reply(HELLO_CUT, faults=[Cut(1)]), "network"),
+    "a cut in the middle": (reply(HELLO_CUT, faults=[Cut(4)]), "network"),
+    "a cut within a call": (reply(ToolUse("look", {"a": "b"}, cut=2), faults=[Cut(4)]), "network"),
+}
+
+
+@pytest.mark.parametrize(("answer", "kind"), BROKEN.values(), ids=BROKEN)
+def test_a_stream_that_breaks(answer: Answer, kind: str) -> None:
+    """[providers 2.1.6-8] It is never a normal end; it may pass by itself."""
+    error = error_of(answer)
+    assert (error.kind, error.retryable, error.http_status) == (kind, True, None)
+
+
+@pytest.mark.parametrize("after", [None, 1, 4])
+def test_a_server_that_is_silent(after: int | None) -> None:
+    """[providers 2.1.7] Before the first byte and within the stream alike, it is a timeout."""
+    error = error_of(reply(HELLO_CUT, faults=[Hold(after=after)]), timeout=0.3)
+    assert (error.kind, error.retryable, error.http_status) == ("timeout", True, None)
+
+
+def test_a_slow_first_byte_is_waited_for() -> None:
+    """[providers 3.6] Slow is not broken: what comes in time is a normal round."""
+    hold = Hold()
+    with serving(reply("late", faults=[hold])) as server:
+        model = provider(server)
+
+        async def ask() -> list[Event]:
+            asked = asyncio.ensure_future(_round(model, HELLO))
+            await asyncio.to_thread(hold.gate.reached.wait, 30)
+            hold.gate.open()
+            return await asked
+
+        assert isinstance(asyncio.run(ask())[-1], Done)
+
+
+def test_a_server_that_is_not_there() -> None:
+    """[providers 2.1.7] Nothing listens: network."""
+    with serving() as server:
+        url = server.url
+    end = asyncio.run(_round(Anthropic(api_key=KEY, base_url=url), HELLO))[-1]
+    assert isinstance(end, RoundFailed)
+    assert (end.error.kind, end.error.retryable) == ("network", True)
+
+
+def test_cancelling_goes_through_and_closes_the_stream() -> None:
+    """[providers 2.1.15, 2.2] CancelledError, and the next round over the same client works."""
+    hold = Hold(after=2)
+    with serving(reply(HELLO_CUT, faults=[hold]), reply("again")) as server:
+        model = provider(server)
+
+        async def cancelled() -> list[Event]:
+            asked = asyncio.ensure_future(_round(model, HELLO))
+            await asyncio.to_thread(hold.gate.reached.wait, 30)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            return await _round(model, HELLO)
+
+        assert isinstance(asyncio.run(cancelled())[-1], Done)
+
+
+def test_every_attempt_is_the_runtimes() -> None:
+    """[providers 2.1.3] One round is one request, whatever the status says of retries."""
+    with serving(overloaded(x_should_retry="true"), reply("ok")) as server:
+        assert isinstance(asyncio.run(_round(provider(server), HELLO))[-1], RoundFailed)
+        assert len(server.log.rounds()) == 1
+
+
+# --- what is not sent
+
+
+def test_what_has_no_place_or_no_capability_is_refused_before_sending() -> None:
+    """[providers 1.4, 2.2] check says so, and stream as well, without a request."""
+    change = Msg("change", (SystemChange(system=("more",)),))
+    no_place = replace(HELLO, messages=(*HELLO.messages, Msg("assistant", (Text("a"),)), change))
+    not_able = replace(HELLO, model="claude-sonnet-5", messages=(*HELLO.messages, change))
+    reserved = replace(HELLO, extra={"model": "other"})
+    with serving() as server:
+        model = provider(server)
+        for request, kind in (
+            (no_place, "system_change_refused"), (not_able, "system_change_refused"), (reserved, "invalid_request"),
+        ):
+            error = refusal(model, request)
+            assert error is not None
+            assert (error.kind, error.before_send, error.http_status) == (kind, True, None)
+        with pytest.raises(RefusedBeforeSending):
+            model.check(no_place)
+        end = asyncio.run(_round(model, no_place))[-1]
+        assert isinstance(end, RoundFailed)
+        assert end.error.before_send
+        assert server.log.all() == ()
+
+
+def test_fields_and_betas_of_the_hosts_own() -> None:
+    """[providers 1.2] `extra` goes into the body, its betas into the header, its tools after the runtime's."""
+    extra = {
+        "metadata": {"user_id": "u"}, "betas": ["cache-diagnosis-2026-04-07"],
+        "tools": [{"name": "mine", "input_schema": {"type": "object"}}],
+    }
+    with serving(reply("ok")) as server:
+        assert isinstance(asyncio.run(_round(provider(server), replace(HELLO, extra=extra)))[-1], Done)
+        (sent,) = server.log.rounds()
+    assert sent.request["metadata"] == {"user_id": "u"}
+    assert sent.betas == {"cache-diagnosis-2026-04-07"}
+    assert [one["name"] for one in sent.request["tools"]] == ["look", "mine"]
+
+
+def test_count_tokens() -> None:
+    """[providers 2.1.14] The provider's count, of the same body; None where it does not answer."""
+    with serving() as server:
+
+        async def count(request: Request) -> int | None:
+            model = provider(server)
+            counted = await model.count_tokens(request)
+            await model.close()
+            return counted
+
+        assert (asyncio.run(count(HELLO)) or 0) > 0
+        assert asyncio.run(count(replace(HELLO, model="nobody"))) is None
+        assert [one.counting for one in server.log.all()] == [True, True]
+
+
+# --- limits and the key
+
+
+def test_limits_of_an_answers_head() -> None:
+    """[agents 6.1] Requests and tokens are said when the answer begins; none is said by none."""
+    head = {
+        "anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
+        "anthropic-ratelimit-requests-reset": "12s", "anthropic-ratelimit-tokens-limit": "1000",
+        "anthropic-ratelimit-tokens-remaining": "-5", "anthropic-ratelimit-tokens-reset": "1m30s",
+    }
+    assert anthropic_limits(head) == Limits(Limit(50, 49, 12.0), Limit(1000, 0, 90.0))
+    assert anthropic_limits({}) is None
+    assert anthropic_limits({"anthropic-ratelimit-requests-limit": "many"}) is None
+    started = events_of(reply("a"))[0][0]
+    assert isinstance(started, Started)
+    assert started.limits is None
+
+
+def test_a_stated_wait() -> None:
+    """[providers 2.1.3] Milliseconds go first; a date that has passed is no wait; what is neither is not guessed."""
+    assert stated_wait({"retry-after-ms": "250", "retry-after": "9"}) == 0.25
+    assert stated_wait({"retry-after": "2.5"}) == 2.5
+    assert stated_wait({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert stated_wait({"retry-after": "soon"}) is None
+    assert stated_wait({"retry-after": "inf"}) is None
+    assert stated_wait({}) is None
+
+
+def test_the_key_is_shown_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """[providers 2.2] Not in a repr, nor in an error's text where the server gives it back."""
     caplog.set_level(logging.DEBUG)
-    said = [repr(failure(answer)) for answer in (faults.server_error(), reply("x", faults=(Cut(2),)))]
-    assert KEY not in " ".join([*said, caplog.text, repr(Anthropic(api_key=KEY)), str(vars(Anthropic(api_key=KEY)))])
+    told = api_error(401, f"invalid x-api-key {KEY}")
+    with serving(told, always_failing(told)) as server:
+        model = provider(server)
+        ends = [asyncio.run(_round(model, HELLO))[-1] for _ in range(2)]
+        assert server.log.rounds()[0].headers["authorization"].endswith(KEY)
+    assert all(isinstance(end, RoundFailed) and end.error.kind == "auth" for end in ends)
+    assert KEY not in repr(ends) + repr(model) + repr(vars(model)) + repr(Secret(KEY)) + str(Secret(KEY))
+    assert "***" in repr(ends)
+    assert KEY not in caplog.text
 
 
-def test_a_missing_key_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """[providers] Without a key nothing opens, and the error says what to set."""
+def always_failing(error: ApiError) -> Answer:
+    """The error inside a stream."""
+    return reply("a", faults=[StreamError(error)])
+
+
+def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[providers 2.1] Without one it says which variable to set."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(ProviderError, match="ANTHROPIC_API_KEY"):
         Anthropic()
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
+    with serving(reply("ok")) as server:
+        end = asyncio.run(_round(Anthropic(base_url=server.url), HELLO))[-1]
+        assert isinstance(end, Done)
+        assert server.log.rounds()[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("wrong", [{"cache_ttl": "1d"}, {"requests_per_minute": 0}, {"tokens_per_minute": True}])
+def test_a_wrong_setting_is_named(wrong: dict[str, Any]) -> None:
+    """A wrong option is an InvalidSetting that says what was expected."""
+    with pytest.raises(InvalidSetting, match=next(iter(wrong))):
+        Anthropic(api_key=KEY, **wrong)
+
+
+def test_usage_without_counts_is_nothing() -> None:
+    """[providers 2.1.12] Every count is there from the start, and the output grows."""
+    events = events_of(reply("abc", output_tokens=3))[0]
+    assert isinstance(events[0], Started)
+    assert isinstance(events[-1], Done)
+    assert events[0].usage.input == events[-1].usage.input
+    assert events[-1].usage == Usage(
+        events[0].usage.fresh, events[0].usage.read, events[0].usage.written, 3
+    )
