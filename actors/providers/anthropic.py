@@ -96,7 +96,7 @@ class Anthropic(Provider):
                 assembly = Assembly(headers.get("request-id", ""), anthropic_limits(headers))
                 async for raw in stream:
                     begun = True
-                    for event in assembly.feed(raw.to_dict()):
+                    for event in assembly.feed(raw.to_dict(warnings=False)):
                         yield event
                         if isinstance(event, (Done, RoundFailed)):
                             return

@@ -22,7 +22,7 @@ BOUND = re.compile(r"bound to a different conversation")
 TOO_LONG = re.compile(r"prompt is too long|exceeds? (the )?context (window|limit)|input length and `?max_tokens`? exc")
 REFUSED = re.compile(
     r"role 'system' is not supported|role 'system' must (precede|follow)|top-level 'system' parameter"
-    r"|tool_addition|tool_removal|tool_definition is not supported"
+    r"|tool_addition/tool_removal (is not supported|references)|tool_definition is not supported"
 )
 
 

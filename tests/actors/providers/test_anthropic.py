@@ -1,8 +1,7 @@
-"""The Anthropic provider over the real SDK and a socket: events, usage, and every failure as its record."""
+"""The Anthropic provider over the real SDK and a socket: events, usage, what is not sent, and the key."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,15 +18,12 @@ from manyminds.messages.blocks import (
     Text,
     Thinking,
     ToolCall,
-    ToolDef,
     ToolResult,
 )
 from manyminds.messages.errors import InvalidSetting, ProviderError
 from manyminds.messages.request import (
     BlockEnd,
     Done,
-    ErrorRecord,
-    Event,
     Limit,
     Limits,
     Msg,
@@ -38,72 +34,22 @@ from manyminds.messages.request import (
     ThinkingDelta,
     Usage,
 )
+from tests.actors.providers.rounds import HELLO, KEY, MODEL, done_of, events_of, one_round, provider
 from tests.messages_api import replies
 from tests.messages_api.errors import ApiError, api_error
 from tests.messages_api.faults import (
-    BAD_REQUESTS,
-    Cut,
-    EmptyStream,
-    EndEarly,
-    Hold,
     StreamError,
-    overloaded,
-    rate_limited,
-    server_error,
-    spend_limited,
 )
 from tests.messages_api.replies import Answer, ToolUse, Whole, partial_call, reply
-from tests.messages_api.server import MessagesServer
 from tests.messages_api_tests.sdk import serving
 
 pytestmark = pytest.mark.socket
-MODEL = "claude-opus-5-5"
-LOOK = ToolDef("look", "Looks.", '{"type":"object","properties":{}}')
-HELLO = Request(MODEL, (Msg("user", (Text("hello"),)),), ("You are ada.",), (LOOK,), agent="ada")
-KEY = "sk-ant-planted-7f3a9"
-
-
-def provider(server: MessagesServer, **options: Any) -> Anthropic:
-    """The provider, pointed at the stand-in."""
-    return Anthropic(**{"api_key": KEY, "base_url": server.url, "timeout": 30.0, **options})
-
-
-async def _round(model: Anthropic, request: Request) -> list[Event]:
-    events = [event async for event in model.stream(request)]
-    await model.close()
-    return events
-
-
-def events_of(*answers: Answer, requests: Sequence[Request] = (HELLO,), **options: Any) -> list[list[Event]]:
-    """The events of each request, answered in turn. Each ends in one terminal, which is the last event."""
-    with serving(*answers) as server:
-        model = provider(server, **options)
-        rounds = [asyncio.run(_round(model, request)) for request in requests]
-    for events in rounds:
-        assert [isinstance(event, (Done, RoundFailed)) for event in events] == [False] * (len(events) - 1) + [True]
-    return rounds
-
-
-def done_of(answer: Answer) -> Done:
-    """The end of a round that went well."""
-    end = events_of(answer)[0][-1]
-    assert isinstance(end, Done), end
-    return end
-
-
-def error_of(answer: Answer, **options: Any) -> ErrorRecord:
-    """The error of a round that failed."""
-    end = events_of(answer, **options)[0][-1]
-    assert isinstance(end, RoundFailed), end
-    return end.error
-
-
-# --- what goes well
 
 
 def test_the_events_of_a_round() -> None:
     """[providers 2.2] Started, deltas, ends of blocks in order, and Done with the blocks, the reason and the id."""
-    answer = reply(replies.Thinking("hm so", cut=2), replies.Text("hi there", cut=3), ToolUse("look", {"at": "ü"}, "c1"))
+    said = (replies.Thinking("hm so", cut=2), replies.Text("hi there", cut=3), ToolUse("look", {"at": "ü"}, "c1"))
+    answer = reply(*said)
     (events,) = events_of(answer)
     done = events[-1]
     assert isinstance(done, Done)
@@ -129,15 +75,15 @@ def test_thinking_goes_back_verbatim() -> None:
         model = provider(server)
         thinking = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"}}
         asked = replace(HELLO, thinking=thinking)
-        end = asyncio.run(_round(model, asked))[-1]
+        end = asyncio.run(one_round(model, asked))[-1]
         assert isinstance(end, Done)
         assert isinstance(end.content[1], RedactedThinking)
         result = Msg("user", (ToolResult("c1", (Text("a tree"),)),))
         again = replace(asked, messages=(*asked.messages, Msg("assistant", end.content), result))
-        assert isinstance(asyncio.run(_round(model, again))[-1], Done)
+        assert isinstance(asyncio.run(one_round(model, again))[-1], Done)
         altered = (Thinking("other", end.content[0].signature), *end.content[1:])  # type: ignore[union-attr]
         wrong = replace(again, messages=(*asked.messages, Msg("assistant", altered), result))
-        refused = asyncio.run(_round(model, wrong))[-1]
+        refused = asyncio.run(one_round(model, wrong))[-1]
         assert isinstance(refused, RoundFailed)
         sent = server.log.rounds()[1].request["messages"][1]["content"]
         assert sent == (server.log.rounds()[0].message or {})["content"]
@@ -202,135 +148,6 @@ def test_a_call_that_was_cut_is_unusable(text: str, stop: str, why: str) -> None
     assert [event.block for event in events if isinstance(event, BlockEnd)] == [call]
 
 
-# --- what goes wrong
-
-INVALID = {"extra-input": "invalid_request", "thinking-binding": "thinking_binding", "too-long": "context_length"}
-FAILURES: dict[str, tuple[ApiError, tuple[str, bool, float | None]]] = {
-    **{name: (error, (INVALID.get(name, "system_change_refused"), False, None))
-       for name, error in BAD_REQUESTS.items()},
-    "401": (api_error(401, "invalid x-api-key"), ("auth", False, None)),
-    "402": (api_error(402, "no credit"), ("auth", False, None)),
-    "403": (api_error(403, "not allowed"), ("auth", False, None)),
-    "404": (api_error(404, "model: x"), ("invalid_request", False, None)),
-    "408": (ApiError(408, "timeout_error", "slow"), ("timeout", True, None)),
-    "409": (api_error(409, "conflict"), ("server", True, None)),
-    "413": (api_error(413, "too large"), ("context_length", False, None)),
-    "429": (rate_limited("7"), ("rate_limit", True, 7.0)),
-    "429 in milliseconds": (rate_limited("7", retry_after_ms="1500"), ("rate_limit", True, 1.5)),
-    "429 without a wait": (rate_limited(None), ("rate_limit", True, None)),
-    "429 that is not to be retried": (rate_limited("7", x_should_retry="false"), ("rate_limit", False, 7.0)),
-    "spend limit": (spend_limited(), ("rate_limit", False, None)),
-    "contract limit": (spend_limited("contract_spend_limit_reached"), ("rate_limit", False, None)),
-    "ramp limit": (spend_limited("ramp_limit_exceeded"), ("rate_limit", False, None)),
-    "500": (server_error(), ("server", True, None)),
-    "500 about context": (api_error(500, "prompt is too long"), ("server", True, None)),
-    "503": (server_error(503), ("server", True, None)),
-    "504": (server_error(504), ("timeout", True, None)),
-    "529": (overloaded(), ("overloaded", True, None)),
-    "529 with a wait": (overloaded(retry_after="3"), ("overloaded", True, 3.0)),
-}
-
-
-@pytest.mark.parametrize(("given", "expected"), FAILURES.values(), ids=FAILURES)
-def test_an_error_before_the_stream(given: ApiError, expected: tuple[str, bool, float | None]) -> None:
-    """[providers 1.5, 2.2] Kind by code, then status, then words; the stated wait; status and id are kept."""
-    error = error_of(given)
-    assert (error.kind, error.retryable, error.retry_after) == expected
-    assert (error.http_status, error.request_id, error.before_send) == (given.status, "req_000001", False)
-    assert given.message in error.text
-
-
-STREAMED = {
-    name: FAILURES[name] for name in (*BAD_REQUESTS, "401", "413", "429", "spend limit", "500", "504", "529")
-}
-
-
-@pytest.mark.parametrize("after", [1, 3])
-@pytest.mark.parametrize(("given", "expected"), STREAMED.values(), ids=STREAMED)
-def test_an_error_inside_the_stream(given: ApiError, expected: tuple[str, bool, float | None], after: int) -> None:
-    """[providers 2.1.5] The same kind as before the stream, by the error's type; no status, since it was a 200."""
-    error = error_of(reply(replies.Text("abc", cut=1), faults=[StreamError(given, after)]))
-    assert (error.kind, error.retryable, error.retry_after) == (*expected[:2], None)
-    assert (error.http_status, error.request_id) == (None, "req_000001")
-    assert error.is_400_class() == (given.status == 400 and error.kind in ("invalid_request", "system_change_refused"))
-
-
-HELLO_CUT = replies.Text("hello", cut=1)
-BROKEN: dict[str, tuple[Answer, str]] = {
-    "an end without message_stop": (reply(HELLO_CUT, faults=[EndEarly()]), "truncated"),
-    "an end after a block": (reply(HELLO_CUT, faults=[EndEarly(3)]), "truncated"),
-    "an end after the start": (reply(HELLO_CUT, faults=[EndEarly(1)]), "truncated"),
-    "an end within a call": (reply(ToolUse("look", {"a": "b"}, cut=2), faults=[EndEarly(4)]), "truncated"),
-    "an empty stream": (reply(faults=[EmptyStream()]), "truncated"),
-    "a cut before the answer": (reply(faults=[Cut(None)]), "network"),
-    "a cut after the start": (reply(HELLO_CUT, faults=[Cut(1)]), "network"),
-    "a cut in the middle": (reply(HELLO_CUT, faults=[Cut(4)]), "network"),
-    "a cut within a call": (reply(ToolUse("look", {"a": "b"}, cut=2), faults=[Cut(4)]), "network"),
-}
-
-
-@pytest.mark.parametrize(("answer", "kind"), BROKEN.values(), ids=BROKEN)
-def test_a_stream_that_breaks(answer: Answer, kind: str) -> None:
-    """[providers 2.1.6-8] It is never a normal end; it may pass by itself."""
-    error = error_of(answer)
-    assert (error.kind, error.retryable, error.http_status) == (kind, True, None)
-
-
-@pytest.mark.parametrize("after", [None, 1, 4])
-def test_a_server_that_is_silent(after: int | None) -> None:
-    """[providers 2.1.7] Before the first byte and within the stream alike, it is a timeout."""
-    error = error_of(reply(HELLO_CUT, faults=[Hold(after=after)]), timeout=0.3)
-    assert (error.kind, error.retryable, error.http_status) == ("timeout", True, None)
-
-
-def test_a_slow_first_byte_is_waited_for() -> None:
-    """[providers 3.6] Slow is not broken: what comes in time is a normal round."""
-    hold = Hold()
-    with serving(reply("late", faults=[hold])) as server:
-        model = provider(server)
-
-        async def ask() -> list[Event]:
-            asked = asyncio.ensure_future(_round(model, HELLO))
-            await asyncio.to_thread(hold.gate.reached.wait, 30)
-            hold.gate.open()
-            return await asked
-
-        assert isinstance(asyncio.run(ask())[-1], Done)
-
-
-def test_a_server_that_is_not_there() -> None:
-    """[providers 2.1.7] Nothing listens: network."""
-    with serving() as server:
-        url = server.url
-    end = asyncio.run(_round(Anthropic(api_key=KEY, base_url=url), HELLO))[-1]
-    assert isinstance(end, RoundFailed)
-    assert (end.error.kind, end.error.retryable) == ("network", True)
-
-
-def test_cancelling_goes_through_and_closes_the_stream() -> None:
-    """[providers 2.1.15, 2.2] CancelledError, and the next round over the same client works."""
-    hold = Hold(after=2)
-    with serving(reply(HELLO_CUT, faults=[hold]), reply("again")) as server:
-        model = provider(server)
-
-        async def cancelled() -> list[Event]:
-            asked = asyncio.ensure_future(_round(model, HELLO))
-            await asyncio.to_thread(hold.gate.reached.wait, 30)
-            asked.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asked
-            return await _round(model, HELLO)
-
-        assert isinstance(asyncio.run(cancelled())[-1], Done)
-
-
-def test_every_attempt_is_the_runtimes() -> None:
-    """[providers 2.1.3] One round is one request, whatever the status says of retries."""
-    with serving(overloaded(x_should_retry="true"), reply("ok")) as server:
-        assert isinstance(asyncio.run(_round(provider(server), HELLO))[-1], RoundFailed)
-        assert len(server.log.rounds()) == 1
-
-
 # --- what is not sent
 
 
@@ -350,7 +167,7 @@ def test_what_has_no_place_or_no_capability_is_refused_before_sending() -> None:
             assert (error.kind, error.before_send, error.http_status) == (kind, True, None)
         with pytest.raises(RefusedBeforeSending):
             model.check(no_place)
-        end = asyncio.run(_round(model, no_place))[-1]
+        end = asyncio.run(one_round(model, no_place))[-1]
         assert isinstance(end, RoundFailed)
         assert end.error.before_send
         assert server.log.all() == ()
@@ -363,7 +180,7 @@ def test_fields_and_betas_of_the_hosts_own() -> None:
         "tools": [{"name": "mine", "input_schema": {"type": "object"}}],
     }
     with serving(reply("ok")) as server:
-        assert isinstance(asyncio.run(_round(provider(server), replace(HELLO, extra=extra)))[-1], Done)
+        assert isinstance(asyncio.run(one_round(provider(server), replace(HELLO, extra=extra)))[-1], Done)
         (sent,) = server.log.rounds()
     assert sent.request["metadata"] == {"user_id": "u"}
     assert sent.betas == {"cache-diagnosis-2026-04-07"}
@@ -419,7 +236,7 @@ def test_the_key_is_shown_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
     told = api_error(401, f"invalid x-api-key {KEY}")
     with serving(told, always_failing(told)) as server:
         model = provider(server)
-        ends = [asyncio.run(_round(model, HELLO))[-1] for _ in range(2)]
+        ends = [asyncio.run(one_round(model, HELLO))[-1] for _ in range(2)]
         assert server.log.rounds()[0].headers["authorization"].endswith(KEY)
     assert all(isinstance(end, RoundFailed) and end.error.kind == "auth" for end in ends)
     assert KEY not in repr(ends) + repr(model) + repr(vars(model)) + repr(Secret(KEY)) + str(Secret(KEY))
@@ -439,7 +256,7 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         Anthropic()
     monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
     with serving(reply("ok")) as server:
-        end = asyncio.run(_round(Anthropic(base_url=server.url), HELLO))[-1]
+        end = asyncio.run(one_round(Anthropic(base_url=server.url), HELLO))[-1]
         assert isinstance(end, Done)
         assert server.log.rounds()[0].headers["authorization"] == f"Bearer {KEY}"
 
