@@ -245,10 +245,12 @@ class Presence:
     def typing(self, mail: Typing) -> None:
         """Start or stop the indicator of one agent."""
         if mail.on:
+            refreshed = bool(self._typing)  # by a timer that runs; another would put off who is on already
             self._typing[mail.agent] = mail.thread
             self._show(mail.agent, mail.thread, True)
-            self._typing_serial = self._system.stream_id()
-            self._system.after(TYPING_EVERY, self._me, TypingAgain(self._typing_serial))
+            if not refreshed:
+                self._typing_serial = self._system.stream_id()
+                self._system.after(TYPING_EVERY, self._me, TypingAgain(self._typing_serial))
         elif mail.agent in self._typing:
             self._show(mail.agent, self._typing.pop(mail.agent), False)
 
