@@ -31,10 +31,13 @@ class ProviderGate(Actor):
         self._refill_asked = False
 
     def busy(self) -> bool:
-        """A cooldown, limits that are used, and who waits, are known only here."""
+        """A cooldown, limits that are used, and who waits, are known only here; so is the host's own limit.
+
+        What an answer used comes after the answer, when the bucket may be full: it must find the limit it counts for.
+        """
         now = self.system.clock.now()
         used = any(bucket is not None and not bucket.full(now) for bucket in (self.requests, self.tokens))
-        return bool(self.waiting) or now < self.until or used
+        return bool(self.waiting) or now < self.until or used or self._own is not None
 
     def replaced(self) -> None:
         """Another object takes over: it keeps the cooldown, and those who wait go on waiting."""
