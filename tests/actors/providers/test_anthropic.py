@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from manyminds.actors.providers.anthropic import Anthropic
+from manyminds.actors.providers.anthropic_events import Assembly
 from manyminds.actors.providers.failures import Secret, stated_wait
 from manyminds.actors.providers.provider import RefusedBeforeSending, refusal
 from manyminds.actors.providers.rate_limits import anthropic_limits
@@ -277,3 +278,28 @@ def test_usage_without_counts_is_nothing() -> None:
     assert events[-1].usage == Usage(
         events[0].usage.fresh, events[0].usage.read, events[0].usage.written, 3
     )
+
+
+START = {"type": "message_start", "message": {"id": "m", "model": MODEL, "usage": {"input_tokens": 3}}}
+OPEN = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}
+CLOSE = {"type": "content_block_stop", "index": 0}
+REASON = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
+STOP = {"type": "message_stop"}
+
+
+@pytest.mark.parametrize(
+    ("events", "whole"),
+    [
+        ([START, OPEN, CLOSE, REASON, STOP], True), ([START, OPEN, REASON, STOP], False),
+        ([START, OPEN, CLOSE, STOP], False), ([START, OPEN, {"type": "of_next_year"}, CLOSE, REASON, STOP], True),
+    ],
+)
+def test_a_stop_ends_only_what_is_whole(events: list[dict[str, Any]], whole: bool) -> None:
+    """[providers 2.1.6, 2.1.11] With a block that is open, or without a reason, the message was cut."""
+    assembly = Assembly("r")
+    end = [made for event in events for made in assembly.feed(event)][-1]
+    if whole:
+        assert end == Done("end_turn", (Text("a"),), Usage(3, 0, 0, 2), {}, "r")
+    else:
+        assert isinstance(end, RoundFailed)
+        assert end.error.kind == "truncated"

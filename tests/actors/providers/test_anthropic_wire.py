@@ -278,6 +278,7 @@ MARKED: dict[str, tuple[tuple[Msg, ...], dict[str, Any], list[str]]] = {
     "no head": ((u("a"),), {}, ["0.0"]),
     "the last request's end": ((u("a"), a("b"), u("c", "d")), HEAD, ["system.1", "0.0", "2.1"]),
     "not on a change": ((u("a"), s(WORDS)), HEAD, ["system.1", "0.0"]),
+    "asked for on a change": ((u("a"), Msg("change", (WORDS,), True)), HEAD, ["system.1", "0.0"]),
     "asked for": ((u("a", cache=True), a("b"), u("c")), HEAD, ["0.0", "2.0"]),
     "asked for too often": (
         (*(one for n in range(6) for one in (u(f"{n}", cache=True), a("b"))), u("end")), HEAD,
