@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
-from .cli_model import PROVIDERS, provider_of, residents_of
+from .cli_model import PROVIDERS, check_model, provider_of, residents_of
+from .providers.provider import Provider
+from .spec import Resident
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,10 +21,12 @@ def _of_the_room(command: F) -> F:
     """The options that every command with a room has."""
     for option in reversed((
         click.option("--folder", type=click.Path(file_okay=False, path_type=Path), help="Where the room is kept."),
-        click.option("--resident", "residents", multiple=True, metavar="NAME=MODEL",
-                     help="Who lives there; may be given several times. Default: ada=scripted."),
+        click.option("--resident", "residents", multiple=True, metavar="NAME[=MODEL]",
+                     help="Who lives there; may be given several times. Default: ada."),
         click.option("--provider", type=click.Choice(PROVIDERS), default="scripted", show_default=True,
-                     help="What answers."),
+                     help="What answers. A key is read from the environment: ANTHROPIC_API_KEY."),
+        click.option("--model", metavar="NAME", help="The model of every resident that names none."),
+        click.option("--base-url", metavar="URL", help="The provider's server, where it is not its own."),
         click.option("--script", metavar="FILE.py:FUNCTION",
                      help="A function in a Python file that returns the Provider to use instead."),
         click.option("--system", metavar="TEXT", help="System text; {name} stands for the resident's name."),
@@ -36,6 +40,14 @@ def _folder(given: Path | None, name: str) -> Path:
     folder = given or Path(click.get_app_dir("manyminds")) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _who(
+    residents: tuple[str, ...], provider: str, model: str | None, base_url: str | None, script: str | None,
+    system: str | None,
+) -> tuple[list[Resident], Provider]:
+    check_model(provider, script, residents, model)
+    return residents_of(residents, system, model), provider_of(provider, script, base_url)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,13 +70,14 @@ def demo(plain: bool, folder: Path | None) -> None:
 @manyminds.command()
 @_of_the_room
 @click.option("--name", default="you", show_default=True, help="Your name in the room.")
-def chat(folder: Path | None, residents: tuple[str, ...], provider: str, script: str | None, system: str | None,
-         plain: bool, name: str) -> None:
+def chat(folder: Path | None, residents: tuple[str, ...], provider: str, model: str | None, base_url: str | None,
+         script: str | None, system: str | None, plain: bool, name: str) -> None:
     """Talk with the residents in this terminal."""
     from .cli_show import printer
     from .hosts.terminal import Terminal
 
-    terminal = Terminal(residents_of(residents, system), provider_of(provider, script), name, printer(plain))
+    living, answers = _who(residents, provider, model, base_url, script, system)
+    terminal = Terminal(living, answers, name, printer(plain))
     terminal.run(_folder(folder, "chat"))
 
 
@@ -81,12 +94,13 @@ def chat(folder: Path | None, residents: tuple[str, ...], provider: str, script:
               show_envvar=True)
 @click.option("--flood", type=(int, float), default=(4, 0.7), show_default=True, metavar="LINES SECONDS",
               help="Lines that may leave at once, then seconds a line.")
-def irc(folder: Path | None, residents: tuple[str, ...], provider: str, script: str | None, system: str | None,
-        wake_on: str, plain: bool, server: str, channels: tuple[str, ...], tls: bool, tls_unverified: bool,
-        password: str | None, flood: tuple[int, float]) -> None:
+def irc(folder: Path | None, residents: tuple[str, ...], provider: str, model: str | None, base_url: str | None,
+        script: str | None, system: str | None, wake_on: str, plain: bool, server: str, channels: tuple[str, ...],
+        tls: bool, tls_unverified: bool, password: str | None, flood: tuple[int, float]) -> None:
     """Be on an IRC server, each resident under its own name."""
     from .cli_irc import run, settings_of
 
     settings = settings_of(server, channels, tls, tls_unverified, password, flood)
-    run(_folder(folder, f"irc-{settings.host}"), residents_of(residents, system), provider_of(provider, script),
-        settings, "all" if wake_on == "all" else "addressed", plain)
+    living, answers = _who(residents, provider, model, base_url, script, system)
+    run(_folder(folder, f"irc-{settings.host}"), living, answers, settings,
+        "all" if wake_on == "all" else "addressed", plain)

@@ -1,6 +1,7 @@
-"""From options of the command line to residents and their model: names, the built-in provider, a script of the user's.
+"""From options of the command line to residents and their model: names, a provider by its name, a script of the user's.
 
-Owns nothing that runs. Every wrong option is an InvalidSetting whose text says what was expected.
+Owns nothing that runs. Every wrong option is an InvalidSetting whose text says what was expected. A key is no option:
+it would be in the shell's history and in the list of processes; providers read it from the environment.
 """
 
 import importlib.util
@@ -13,25 +14,44 @@ from .providers.provider import Provider
 from .providers.scripted import Answer, Scripted, newest_text
 from .spec import Resident
 
-PROVIDERS = ("scripted",)
+PROVIDERS = ("scripted", "anthropic")
 SYSTEM = "You are {name}, who lives in this chat room. Answer briefly, in plain text."
 
 
-def residents_of(named: Sequence[str], system: str | None) -> list[Resident]:
-    """Residents from `NAME=MODEL`, in order; `{name}` in the system text stands for each one's name."""
+def residents_of(named: Sequence[str], system: str | None, model: str | None = None) -> list[Resident]:
+    """Residents from `NAME=MODEL`, or `NAME` where `model` says which; in order. Without any it is ada.
+
+    `{name}` in the system text stands for each one's name. Raises InvalidSetting.
+    """
     residents: list[Resident] = []
-    for item in named or ("ada=scripted",):
-        name, equals, model = item.partition("=")
-        if not (name.strip() and equals and model.strip()):
-            raise InvalidSetting(f"--resident {item!r} must be NAME=MODEL, such as ada=scripted")
-        residents.append(Resident(name.strip(), model.strip(), (system or SYSTEM).replace("{name}", name.strip())))
+    for item in named or (f"ada={model or 'scripted'}",):
+        name, equals, own = item.partition("=")
+        answers = own if equals else model or ""
+        if not (name.strip() and answers.strip()):
+            raise InvalidSetting(f"--resident {item!r} must be NAME=MODEL, such as ada=scripted, or NAME with --model")
+        residents.append(Resident(name.strip(), answers.strip(), (system or SYSTEM).replace("{name}", name.strip())))
     return residents
 
 
-def provider_of(name: str, script: str | None) -> Provider:
-    """The provider that a script makes, else the built-in one of this name."""
+def check_model(provider: str, script: str | None, named: Sequence[str], model: str | None) -> None:
+    """Raise InvalidSetting where a real provider is to answer and nothing says with which model."""
+    if provider != "scripted" and not script and not model and not named:
+        raise InvalidSetting(f"--provider {provider} needs --model NAME, or --resident NAME=MODEL")
+
+
+def provider_of(name: str, script: str | None, base_url: str | None = None) -> Provider:
+    """The provider that a script makes, else the one of this name. `base_url`: where its server is.
+
+    Raises InvalidSetting, and ProviderError where a package or the key is missing.
+    """
+    if base_url and (script or name == "scripted"):
+        raise InvalidSetting("--base-url is for a provider with a server; give --provider anthropic as well")
     if script:
         return load_script(script)
+    if name == "anthropic":
+        from .providers.anthropic import Anthropic
+
+        return Anthropic(base_url=base_url)
     if name != "scripted":
         raise InvalidSetting(f"--provider must be one of {', '.join(PROVIDERS)}, or use --script FILE.py:FUNCTION")
     return Scripted(otherwise=_parrot, name="scripted")
