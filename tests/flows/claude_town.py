@@ -1,7 +1,7 @@
 """A resident over the real SDK that runs until it is killed: a script of a folder and a server's address.
 
-It prints `up`, and then a line for each turn that has ended. Each line on stdin is a message to ada. Beside the store it
-keeps a file of the tool calls that began and one of the posts.
+It prints `up`. Each line on stdin is a message to ada. Beside the store it keeps a file of the tool calls that began
+and one of the posts.
 """
 
 import sys

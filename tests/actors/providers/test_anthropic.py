@@ -36,12 +36,16 @@ from manyminds.messages.request import (
     Usage,
 )
 from tests.actors.providers.rounds import HELLO, KEY, MODEL, done_of, events_of, one_round, provider
+from tests.actors.providers.walked import request_at
 from tests.messages_api import replies
+from tests.messages_api.conversations import conversation
 from tests.messages_api.errors import ApiError, api_error
 from tests.messages_api.faults import (
     StreamError,
 )
 from tests.messages_api.replies import Answer, ToolUse, Whole, partial_call, reply
+from tests.messages_api.server import MessagesServer
+from tests.messages_api.service import Service
 from tests.messages_api_tests.sdk import serving
 
 pytestmark = pytest.mark.socket
@@ -303,3 +307,21 @@ def test_a_stop_ends_only_what_is_whole(events: list[dict[str, Any]], whole: boo
     else:
         assert isinstance(end, RoundFailed)
         assert end.error.kind == "truncated"
+
+
+def test_random_conversations_over_the_socket() -> None:
+    """[providers 1.1-1.4] 20 conversations with changes: the stand-in takes every request of theirs."""
+    with MessagesServer(Service(replies.always("ok"))) as server:
+        model = provider(server)
+
+        async def walk() -> None:
+            for seed in range(20):
+                for moment in conversation(seed, 8, references=False):
+                    end = [event async for event in model.stream(request_at(moment))][-1]
+                    assert isinstance(end, Done), (seed, end)
+            await model.close()
+
+        asyncio.run(walk())
+        rounds = server.log.rounds()
+    assert len(rounds) == 160
+    assert any("tool_removal" in one.raw.decode() for one in rounds)

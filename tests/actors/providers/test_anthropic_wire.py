@@ -29,10 +29,11 @@ from manyminds.messages.blocks import (
     ToolResult,
 )
 from manyminds.messages.request import Capabilities, Msg, Request
-from tests.messages_api.conversations import MODEL, Moment, conversation
+from tests.actors.providers.walked import request_at
+from tests.messages_api.conversations import MODEL, conversation
 from tests.messages_api.models import DEFAULT_MODELS
 from tests.messages_api.validator import validate
-from tests.messages_api.wire import JsonObject, blocks
+from tests.messages_api.wire import JsonObject
 
 ROUNDS = 8
 LOOK = ToolDef("look", "Looks.", '{"type":"object","properties":{}}')
@@ -89,41 +90,6 @@ def markers(fields: Mapping[str, Any]) -> list[str]:
     for number, message in enumerate(fields["messages"]):
         found += [f"{number}.{i}" for i, block in enumerate(message["content"]) if "cache_control" in block]
     return found
-
-
-# --- from the stand-in's JSON to the runtime's values, for the walks
-
-
-def _tool(sent: JsonObject) -> ToolDef:
-    return ToolDef(sent["name"], sent["description"], json.dumps(sent["input_schema"]))
-
-
-def _block(sent: JsonObject) -> Block:
-    if sent["type"] == "text":
-        return Text(sent["text"])
-    if sent["type"] == "tool_use":
-        return ToolCall(sent["id"], sent["name"], json.dumps(sent["input"], ensure_ascii=False))
-    content = tuple(Text(one["text"]) for one in blocks(sent["content"]))
-    return ToolResult(sent["tool_use_id"], content, bool(sent.get("is_error")))
-
-
-def _message(sent: JsonObject) -> Msg:
-    content = blocks(sent["content"])
-    if sent["role"] != "system":
-        return Msg(sent["role"], tuple(_block(one) for one in content))
-    return s(SystemChange(
-        tuple(one["tool"]["name"] for one in content if one["type"] == "tool_removal"),
-        tuple(_tool(one["tool"]["definition"]) for one in content if one["type"] == "tool_addition"),
-        tuple(one["text"] for one in content if one["type"] == "text"),
-    ))
-
-
-def request_at(moment: Moment) -> Request:
-    """The runtime's request at a moment of a walk."""
-    return Request(
-        MODEL, tuple(map(_message, moment.compiled)),
-        tuple(one["text"] for one in moment.request["system"]), tuple(map(_tool, moment.request["tools"])), 1024,
-    )
 
 
 def test_random_conversations_with_changes_are_legal(amount: Callable[[int, int], int]) -> None:
