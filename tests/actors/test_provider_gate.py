@@ -260,7 +260,6 @@ def test_an_answers_head_holds_the_others(seeds: list[int], park_rate: float) ->
             house.settle()
             assert len(model.times) == 2
             assert model.gaps()[0] >= 9.0
-            assert park_rate or model.gaps()[0] <= 10.1
 
 
 def test_a_retry_is_a_request_as_well(seeds: list[int]) -> None:
