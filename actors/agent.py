@@ -18,29 +18,18 @@ from ..messages.mail import (
     Awake,
     Begin,
     Boundary,
-    BoundaryDone,
     Cancel,
-    ChainDeadline,
-    CompileSlice,
     Decided,
     EndTurn,
     Finish,
     NothingToDo,
     Receipt,
     Refused,
-    ResultsReplaced,
-    ResultStored,
     Resumed,
-    Retry,
-    RoundRefused,
-    RoundStored,
     SendAgain,
     StaleLook,
     StopCut,
     StopTurns,
-    StreamLost,
-    StreamNews,
-    ToolDone,
     TurnBegun,
     TurnClosed,
     TurnFinished,
@@ -57,18 +46,18 @@ from .dispatcher import handles
 from .draft_book import DraftBook
 from .late_outcomes import late_notice, owed, withhold_late
 from .metering import ask
-from .room_member import RoomMember
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
 from .system import System
 from .turn_end import TurnEnd
+from .turn_mail import TurnMail
 from .turn_run import RESEND, TurnRun
 
 _log = logging.getLogger(__name__)
 MOST_CUTS = 3
 
 
-class Agent(RoomMember):
+class Agent(TurnMail):
     """The actor of one agent."""
 
     def __init__(self, system: System, address: Address, spec: AgentSpec, surfaces: Surfaces) -> None:
@@ -77,7 +66,6 @@ class Agent(RoomMember):
         self.desk = Desk(
             system, address, spec, surfaces, all_tools(spec.tools, spec.mode), DraftBook(system.store, spec.name)
         )
-        self.run: TurnRun | None = None
         self.token = ""
         self.again = False
         self.admission = 0
@@ -237,72 +225,7 @@ class Agent(RoomMember):
         elif self.again:
             self._take_token()
 
-    # --- the turn's mail
-
-    def _mine(self, turn: int) -> TurnRun | None:
-        return self.run if self.run is not None and self.run.turn.number == turn else None
-
-    @handles(CompileSlice)
-    def compile_slice(self, mail: CompileSlice) -> None:
-        """Go on compiling."""
-        if self.run is not None:
-            self.run.compile_on(mail)
-
-    @handles(StreamNews)
-    def stream_news(self, mail: StreamNews) -> None:
-        """Events of a stream."""
-        if self.run is not None:
-            self.run.news(mail)
-
-    @handles(StreamLost)
-    def stream_lost(self, mail: StreamLost) -> None:
-        """A stream's task has ended."""
-        if self.run is not None:
-            self.run.lost(mail)
-
-    @handles(RoundStored)
-    def round_stored(self, mail: RoundStored) -> None:
-        """A round is on disk."""
-        if run := self._mine(mail.turn):
-            run.round_stored(mail)
-
-    @handles(RoundRefused)
-    def round_refused(self, mail: RoundRefused) -> None:
-        """A round was refused by the store."""
-        if run := self._mine(mail.turn):
-            run.round_refused(mail)
-
-    @handles(ToolDone)
-    def tool_done(self, mail: ToolDone) -> None:
-        """A call has answered."""
-        if run := self._mine(mail.turn):
-            run.tool_done(mail)
-        else:
-            self.system.trace("tool:result_dropped", agentName=self.spec.name, callId=mail.call_id)
-
-    @handles(Decided)
-    def decided(self, mail: Decided) -> None:
-        """A channel has answered a call of ours."""
-        asked: Asked = mail.key
-        self.tool_done(decided(mail, asked))
-
-    @handles(ResultStored)
-    def result_stored(self, mail: ResultStored) -> None:
-        """A result is on disk."""
-        if run := self._mine(mail.turn):
-            run.result_stored(mail)
-
-    @handles(BoundaryDone)
-    def boundary_done(self, mail: BoundaryDone) -> None:
-        """The round is in the log."""
-        if run := self._mine(mail.turn.number):
-            run.boundary_done(mail)
-
-    @handles(ResultsReplaced)
-    def results_replaced(self, mail: ResultsReplaced) -> None:
-        """A refused batch of results is withheld."""
-        if run := self._mine(mail.turn.number):
-            run.results_replaced(mail)
+    # --- the turn's end and what was refused
 
     @handles(TurnClosed)
     def turn_closed(self, mail: TurnClosed) -> None:
@@ -312,18 +235,6 @@ class Agent(RoomMember):
             run.end.closed(mail)
         elif mail.final:
             TurnEnd(self.desk).closed(mail)  # its own object was rebuilt meanwhile: it is said all the same
-
-    @handles(ChainDeadline)
-    def chain_deadline(self, mail: ChainDeadline) -> None:
-        """The turn has waited long enough for its words."""
-        if run := self._mine(mail.turn):
-            run.end.deadline(mail)
-
-    @handles(Retry)
-    def retry(self, mail: Retry) -> None:
-        """A retry's delay is over."""
-        if run := self._mine(mail.turn):
-            run.retry(mail)
 
     @handles(Refused)
     def refused(self, mail: Refused) -> None:
