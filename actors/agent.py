@@ -51,7 +51,8 @@ from .stale import StaleWatch, busy_as
 from .system import System
 from .turn_end import TurnEnd
 from .turn_mail import TurnMail
-from .turn_run import RESEND, TurnRun
+from .turn_round import RESEND
+from .turn_run import TurnRun
 
 _log = logging.getLogger(__name__)
 MOST_CUTS = 3
