@@ -35,7 +35,6 @@ from ..messages.mail import (
     TurnFinished,
     WakeHint,
     Withhold,
-    provider_address,
 )
 from ..messages.request import ErrorRecord
 from ..messages.turns import Turn
@@ -44,8 +43,8 @@ from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .draft_book import DraftBook
+from .gate_pass import GatePass
 from .late_outcomes import late_notice, owed, withhold_late
-from .metering import ask
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
 from .system import System
@@ -65,11 +64,11 @@ class Agent(TurnMail):
         super().__init__(system, address, spec.room)
         self.spec = spec
         self.desk = Desk(
-            system, address, spec, surfaces, all_tools(spec.tools, spec.mode), DraftBook(system.store, spec.name)
+            system, address, spec, surfaces, all_tools(spec.tools, spec.mode), DraftBook(system.store, spec.name),
+            GatePass(system, address, spec.provider),
         )
         self.token = ""
         self.again = False
-        self.admission = 0
         self.refusals = 0
         self.stopping: StopTurns | None = None
         self.stale = StaleWatch(system, address, spec.room, self._busy_as)
@@ -101,6 +100,7 @@ class Agent(TurnMail):
     def replaced(self) -> None:
         """Another object takes over: stop what this one started."""
         self.stale.over()
+        self.desk.gate_pass.give_back()
         if self.run is not None:
             self.run.abandon()
 
@@ -155,17 +155,14 @@ class Agent(TurnMail):
     def _take_token(self) -> None:
         self.token, self.again = "admission", False
         self.stale.over()
-        self.admission = self.system.stream_id()
-        self.system.tell(
-            provider_address(self.spec.provider.name), ask(self.spec.provider, self.address, self.admission)
-        )
+        self.desk.gate_pass.ask()
 
     @handles(Admitted)
     def admitted(self, mail: Admitted) -> None:
         """The provider may be asked: begin a turn, or go on with the one that is alive."""
         if self.run is not None:
             self.run.admitted(mail)
-        elif self.token == "admission" and mail.key == self.admission:
+        elif self.token == "admission" and self.desk.gate_pass.is_for(mail):
             if self.stopping is not None:
                 self._free()
                 return
@@ -221,6 +218,7 @@ class Agent(TurnMail):
 
     def _free(self) -> None:
         self.token = ""
+        self.desk.gate_pass.give_back()
         if self.stopping is not None:
             self._answer_stop()
         elif self.again:

@@ -14,7 +14,6 @@ from ..messages.request import ErrorRecord, Event, Msg, Request, Usage
 from ..messages.turns import Turn
 from .composer import Composer
 from .desk import Desk
-from .metering import ask
 from .pauses import Pauses
 from .streams import RoundStream
 from .turn_words import TurnWords
@@ -32,7 +31,6 @@ class Asking:
         self._failed = failed
         self._stream: RoundStream | None = None
         self._stream_id = 0
-        self._admission = 0
         self._recompile = True
         self._composer: Composer | None = None
 
@@ -45,14 +43,11 @@ class Asking:
         """Ask the provider's gate; `recompile`: the messages are compiled anew once it has said yes."""
         self.state = "waiting"
         self._recompile = recompile
-        self._admission = self.desk.system.stream_id()
-        provider = self.desk.spec.provider
-        question = ask(provider, self.desk.address, self._admission, last)
-        self.desk.system.tell(provider_address(provider.name), question)
+        self.desk.gate_pass.ask(last)
 
     def admitted(self, mail: Admitted, turn: Turn) -> None:
         """The provider may be asked."""
-        if self.state != "waiting" or mail.key != self._admission:
+        if self.state != "waiting" or not self.desk.gate_pass.is_for(mail):
             return
         if self._recompile:
             self.compile(turn)
@@ -108,13 +103,16 @@ class Asking:
 
     def over(self) -> None:
         """The round is whole."""
+        self.desk.gate_pass.used()
         self._stream = None
         self.state = ""
 
-    def drop(self) -> None:
-        """Stop the stream that is out."""
+    def drop(self, sent: bool = True) -> None:
+        """Stop the stream that is out. What the provider was not asked for is given back; `sent`: the stream's was."""
         if self._stream is not None:
             self._stream.cancel()
+        if self._stream is None or not sent:
+            self.desk.gate_pass.give_back()
         self.over()
 
     def after_failure(self, error: ErrorRecord, attempt: int) -> Decision:

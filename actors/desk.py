@@ -13,6 +13,7 @@ from ..messages.address import Address
 from ..messages.mail import room_address
 from ..messages.posts import LengthUnit
 from .draft_book import DraftBook
+from .gate_pass import GatePass
 from .spec import AgentSpec
 from .system import System
 from .tools import Tool
@@ -72,6 +73,7 @@ class Desk:
     surfaces: Surfaces
     tools: Mapping[str, Tool]
     book: DraftBook
+    gate_pass: GatePass
 
     def to_room(self, mail: object) -> None:
         """Tell the agent's room."""

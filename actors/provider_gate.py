@@ -7,7 +7,7 @@ forgets a cooldown.
 """
 
 from ..messages.address import Address
-from ..messages.mail import Admit, Admitted, Answer, AskState, Cooldown, CooldownOver, Metered, Refilled
+from ..messages.mail import Admit, Admitted, Answer, AskState, Cooldown, CooldownOver, GiveBack, Metered, Refilled
 from ..messages.request import ErrorRecord, Limit, Limits
 from .dispatcher import Actor, handles
 from .system import System
@@ -87,6 +87,16 @@ class ProviderGate(Actor):
     def refilled(self, mail: Refilled) -> None:
         """Time has passed: see whom it lets in."""
         self._refill_asked = False
+        self._let_in()
+
+    @handles(GiveBack)
+    def given_back(self, mail: GiveBack) -> None:
+        """No request comes of it: it waits no more, or what it was counted for is free."""
+        waits = self.waiting.get(mail.agent)
+        if waits is not None and waits.key == mail.key:
+            del self.waiting[mail.agent]
+        else:
+            self._use(-1, -mail.tokens, self.system.clock.now())
         self._let_in()
 
     @handles(Metered)

@@ -12,7 +12,7 @@ from ..messages.address import Address
 from ..messages.mail import StreamLost, StreamNews
 from ..messages.request import Done, ErrorRecord, Event, Request, RoundFailed
 from .bridge import DeltaBuffer
-from .providers.provider import Provider, RefusedBeforeSending
+from .providers.provider import Provider, refusal
 from .system import System, Task
 
 _log = logging.getLogger(__name__)
@@ -43,10 +43,8 @@ class RoundStream:
 
     async def _run(self) -> None:
         try:
-            self._provider.check(self.request)
-            terminal = await self._iterate()
-        except RefusedBeforeSending as refused:
-            terminal = RoundFailed(refused.error)
+            refused = refusal(self._provider, self.request)
+            terminal = await self._iterate() if refused is None else RoundFailed(refused)
         except TimeoutError:
             terminal = _failed("timeout", f"no event came from the model for {self._stall:g} s", True)
         except Exception as exc:

@@ -146,7 +146,7 @@ class TurnRun(TurnRound):
 
     def _failed(self, error: ErrorRecord) -> None:
         was_streaming = self.asking.streaming
-        self.asking.drop()
+        self.asking.drop(sent=not error.before_send)
         decision = self.asking.after_failure(error, self.turn.attempt)
         if isinstance(decision, Exhaust) and was_streaming:
             self.interrupted = self.words.interrupt(self.turn)

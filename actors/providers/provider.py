@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from ...messages.blocks import SystemChange
 from ...messages.errors import ProviderError
-from ...messages.request import Capabilities, ErrorKind, ErrorRecord, Event, Request
+from ...messages.request import Capabilities, ErrorKind, ErrorRecord, Event, Limits, Request
 
 
 class RefusedBeforeSending(ProviderError):
@@ -30,7 +30,8 @@ class Provider(Protocol):
     """A model adapter. Derive from it, or have the same methods.
 
     An adapter that derives from it and overrides nothing but `stream` can do nothing: `check` refuses
-    every request, since `capabilities` says so (providers.md 2.2).
+    every request, since `capabilities` says so (providers.md 2.2). It may have `own_limits`, a `Limits`: what the
+    host lets all agents of this provider ask for (agents.md 6.1).
     """
 
     name: str
@@ -69,6 +70,7 @@ class WrappingProvider(Provider):
     def __init__(self, inner: Provider, name: str = "") -> None:
         self.inner = inner
         self.name = name or inner.name
+        self.own_limits: Limits | None = getattr(inner, "own_limits", None)
 
     def capabilities(self, model: str) -> Capabilities:
         """What the inner provider can do."""

@@ -52,6 +52,7 @@ from .directory import Received as Received
 from .provider import Admit as Admit
 from .provider import Cooldown as Cooldown
 from .provider import CooldownOver as CooldownOver
+from .provider import GiveBack as GiveBack
 from .provider import Metered as Metered
 from .provider import Refilled as Refilled
 from .room import ENDINGS_THAT_SETTLE as ENDINGS_THAT_SETTLE

@@ -20,6 +20,15 @@ class Admit:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveBack:
+    """The agent asks the provider for nothing after all: what it asked for, or was admitted with, is free again."""
+
+    agent: Address
+    key: int
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Metered:
     """What a round has told of the limits: the provider's own word, or the tokens used beyond the estimate."""
 

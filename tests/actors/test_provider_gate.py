@@ -9,11 +9,22 @@ import pytest
 
 from manyminds.actors.dispatcher import Actor, handles
 from manyminds.actors.provider_gate import ProviderGate
-from manyminds.actors.providers.scripted import Scripted, call, fail, say
+from manyminds.actors.providers.scripted import ABLE, Scripted, call, fail, say
 from manyminds.actors.simulation import Simulation
 from manyminds.actors.spec import Resident
 from manyminds.messages.address import Address
-from manyminds.messages.mail import Admit, Admitted, Answer, AskState, Cooldown, Metered, provider_address
+from manyminds.messages.mail import (
+    Admit,
+    Admitted,
+    Answer,
+    AskState,
+    Cooldown,
+    GiveBack,
+    Metered,
+    WakeHint,
+    agent_address,
+    provider_address,
+)
 from manyminds.messages.request import ErrorRecord, Event, Limit, Limits, Request, Started, Usage
 from tests.actors.mails import simulation
 from tests.actors.simulated import SimulatedHouse
@@ -169,6 +180,25 @@ def test_a_newer_question_takes_the_place_of_the_older(gates: Iterator[Gate]) ->
         assert gate.admitted() == [(0.0, 1), (60.0, 4), (120.0, 3)]
 
 
+def test_what_was_not_used_is_given_back(gates: Iterator[Gate]) -> None:
+    """[agents 6.1] An admission that no request came of costs neither a request nor its tokens."""
+    for gate in gates:
+        gate.ask(1, 400, Limits(Limit(1, 1), Limit(600, 600)), agent="ada")
+        gate.tell(GiveBack(Address("asking", "ada"), 1, 400))
+        gate.ask(2, 600, agent="bob")
+        assert gate.admitted() == [(0.0, 1), (0.0, 2)]
+
+
+def test_who_gives_up_waiting_waits_no_more(gates: Iterator[Gate]) -> None:
+    """[agents 6.1] What was asked for and not yet admitted leaves the queue, and nothing is given twice for it."""
+    for gate in gates:
+        gate.ask(1, own=requests(1))
+        gate.ask(2, agent="ada")
+        gate.ask(3, agent="bob")
+        gate.tell(GiveBack(Address("asking", "ada"), 2))
+        assert gate.admitted() == [(0.0, 1), (60.0, 3)]
+
+
 def test_what_it_says_of_itself() -> None:
     """[health] What the limits leave, who waits, and None where no limit is known."""
     with simulation() as sim:
@@ -238,7 +268,9 @@ def test_each_round_of_a_turn_counts(seeds: list[int], park_rate: float) -> None
     used = Usage(fresh=50, read=9_000, written=30, output=20)
     for seed in seeds:
         model = Limited(
-            say(call("missing"), usage=used), say(call("missing"), usage=used), say("well", usage=used),
+            say(call("missing"), usage=used),
+            say(call("missing"), usage=used),
+            say("well", usage=used),
             own=tokens(100),
         )
         with town(seed, model, park_rate) as house:
@@ -271,3 +303,68 @@ def test_a_retry_is_a_request_as_well(seeds: list[int]) -> None:
             house.settle()
             assert model.gaps() == [60.0]
             assert house.platform.texts() == ["well"]
+
+
+@pytest.mark.parametrize("park_rate", [0.0, 1 / 3])
+def test_an_admission_without_a_wake_costs_nothing(seeds: list[int], park_rate: float) -> None:
+    """[agents 6.1] One request a minute: an agent that is admitted and finds no wake leaves it to the next one."""
+    for seed in seeds:
+        model = Limited(otherwise="hi", own=requests(1))
+        with town(seed, model, park_rate) as house:
+            house.say("hm?", to="ada")
+            house.run(lambda: bool(house.platform.posts))
+            house.simulation.tell(agent_address("ada"), WakeHint())
+            house.run(lambda: bool(house.traced("provider:limited")))
+            house.say("hm?", "#b", to="bob")
+            house.settle()
+            assert model.gaps() == [60.0]
+
+
+@pytest.mark.parametrize("park_rate", [0.0, 1 / 3])
+def test_a_message_heard_within_a_turn_costs_nothing_after_it(seeds: list[int], park_rate: float) -> None:
+    """[agents 6.1] Two requests a minute, a turn of two that hears a message on its way: the agent looks again after
+    it, finds nothing, and the next one goes after the half minute that its own request costs.
+    """
+    for seed in seeds:
+        model = Limited(say(call("missing"), delay=5.0), otherwise="well", own=requests(2))
+        with town(seed, model, park_rate) as house:
+            house.say("one", to="ada")
+            house.run(lambda: bool(house.traced("inference:started")))
+            house.say("two", to="ada")
+            house.run(lambda: bool(house.traced("provider:limited")))
+            house.say("three", "#b", to="bob")
+            house.settle()
+            assert model.gaps() == [5.0, 25.0]
+
+
+@pytest.mark.parametrize("park_rate", [0.0, 1 / 3])
+def test_a_turn_that_is_cancelled_as_it_waits_leaves_the_queue(seeds: list[int], park_rate: float) -> None:
+    """[agents 6.1] One request a minute: whoever stands behind a cancelled turn goes in its place."""
+    for seed in seeds:
+        model = Limited(say(call("missing")), otherwise="hi", own=requests(1))
+        with town(seed, model, park_rate) as house:
+            house.say("hm?", to="ada")
+            house.run(lambda: bool(house.traced("provider:limited")))
+            assert house.cancel("ada")
+            house.say("hm?", "#b", to="bob")
+            house.settle()
+            assert model.gaps() == [60.0]
+            assert house.platform.texts() == ["hi"]
+
+
+@pytest.mark.parametrize("park_rate", [0.0, 1 / 3])
+def test_what_is_refused_before_sending_costs_nothing(seeds: list[int], park_rate: float) -> None:
+    """[agents 6.1] [providers 2.2] One request a minute: what cannot be carried never left: the next one may."""
+    for seed in seeds:
+        model = Limited(otherwise="hi", own=requests(1), capabilities={"m": ABLE})
+        with SimulatedHouse(
+            seed, [Resident("ada", "m"), Resident("bob", "nobody")], model, park_rate=park_rate
+        ) as house:
+            model.house = house
+            begun = house.simulation.clock.now()
+            house.say("hm?", "#b", to="bob")
+            house.run(lambda: bool(house.traced("inference:exhausted")))
+            house.say("hm?", to="ada")
+            house.settle()
+            assert [round(at - begun) for at in model.times] == [0]
+            assert house.platform.texts() == ["hi"]

@@ -8,9 +8,11 @@ import pytest
 
 from manyminds.actors.providers.provider import Provider, RefusedBeforeSending, WrappingProvider, refusal
 from manyminds.actors.providers.scripted import ABLE, Scripted
+from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import SystemChange, Text, ToolDef
 from manyminds.messages.errors import ProviderError
-from manyminds.messages.request import Capabilities, Done, Event, Msg, Request
+from manyminds.messages.request import Capabilities, Done, Event, Limit, Limits, Msg, Request
+from tests.actors.simulated import SimulatedHouse
 
 LOOK = ToolDef("look", "", "{}")
 HELLO = Request("any", (Msg("user", (Text("hello"),)),), agent="ada")
@@ -166,3 +168,63 @@ def test_an_adapter_without_stream_cannot_be_made() -> None:
 
     with pytest.raises(TypeError, match="stream"):
         Empty()  # type: ignore[abstract]  # pyright: ignore[reportAbstractUsage]
+
+
+class Logging(Provider):
+    """A wrapper of a host's own that does not derive from WrappingProvider and forgets the capabilities."""
+
+    def __init__(self, inner: Provider) -> None:
+        self.name = inner.name
+        self.inner = inner
+
+    def stream(self, request: Request) -> AsyncIterator[Event]:
+        return self.inner.stream(request)
+
+
+class Unchecked(Logging):
+    """The same with a check that refuses nothing."""
+
+    def check(self, request: Request) -> None:
+        return None
+
+
+class Delegating(WrappingProvider):
+    """A wrapper that forgets what it must not break: a check that refuses nothing, around one that can do nothing."""
+
+    def check(self, request: Request) -> None:
+        return None
+
+
+INNER: dict[str, tuple[type[Logging] | type[WrappingProvider], Capabilities]] = {
+    "forgets capabilities": (Logging, ABLE),
+    "forgets capabilities, checks nothing": (Unchecked, ABLE),
+    "forwards what can do nothing, checks nothing": (Delegating, Capabilities()),
+}
+
+
+@pytest.mark.parametrize(("wrapper", "able"), INNER.values(), ids=INNER)
+def test_a_wrapper_that_forgets_refuses_in_the_whole_runtime(
+    wrapper: type[Logging] | type[WrappingProvider], able: Capabilities, seeds: list[int]
+) -> None:
+    """[providers 2.2] The turn ends with an error that names what to do; the inner provider is never asked."""
+    for seed in seeds:
+        inner = Scripted(otherwise="hi", capabilities=able)
+        with SimulatedHouse(seed, [Resident("ada", "m")], wrapper(inner)) as house:
+            house.say("hm?", to="ada")
+            house.settle()
+            (ended,) = house.traced("inference:exhausted")
+            assert ended["errorType"] == "unsupported"
+            assert "let the adapter's capabilities() return" in ended["error"]
+            assert house.traced("inference:failed") == []
+            assert inner.requests == ()
+            assert house.platform.texts() == []
+
+
+def test_a_wrapper_keeps_to_the_limits_of_what_it_wraps() -> None:
+    """[agents 6.1] The host's limits are the inner provider's, unless the wrapper has its own."""
+
+    class Limited(Scripted):
+        own_limits = Limits(Limit(5, 5))
+
+    assert WrappingProvider(Scripted("hi")).own_limits is None
+    assert WrappingProvider(WrappingProvider(Limited("hi"))).own_limits == Limits(Limit(5, 5))
