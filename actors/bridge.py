@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
-from ..messages.errors import Failed, RuntimeClosed
-from .system import Mail, System
+from ..messages.errors import Failed
+from .system import JobGivenUp, JobNotStarted, Mail, System
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -139,7 +139,7 @@ class LoopTask:
     def start(self) -> None:
         """Start it, from any thread."""
         if not call_in(self._loop, self._begin):
-            self._end(None, RuntimeClosed(f"the event loop for {self.name!r}"))
+            self._end(None, JobNotStarted(self.name, "the event loop that it runs on is closed"))
 
     def cancel(self) -> None:
         """Cancel the coroutine; nothing is reported. Idempotent, from any thread."""
@@ -184,7 +184,7 @@ class LoopTask:
         self._end(None if error is not None else task.result(), error)
 
     def _expire(self) -> None:
-        self._end(None, TimeoutError(f"{self.name!r} did not end within {self._deadline:g} s"), leave=False)
+        self._end(None, JobGivenUp(self.name, self._deadline or 0.0), leave=False)
         self._drop()
 
     def _drop(self) -> None:

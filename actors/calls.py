@@ -24,7 +24,7 @@ from .drafts_tool import Resend, SendDraft
 from .posted import send_result
 from .rounds import calls_of
 from .sends import resolve_channel, target
-from .system import JobRefused, Task
+from .system import JobGivenUp, JobNotStarted, JobRefused, Task
 from .tools import BadCall, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
@@ -260,9 +260,9 @@ class Finished:
         return ToolDone(self._turn, self._round, self._call.id, result)
 
     def _failure(self, error: BaseException) -> ToolResult:
-        if isinstance(error, JobRefused):
+        if isinstance(error, (JobRefused, JobNotStarted)):
             return ToolResult(self._call.id, (Text(str(error)),), True)
-        if isinstance(error, TimeoutError):
+        if isinstance(error, JobGivenUp):
             text = f"{self._call.name} did not answer within {self._deadline:g} s; it may still take effect"
             return ToolResult(self._call.id, (Text(text),), True)
         return self._tool.failure(self._call.id, error)

@@ -148,9 +148,19 @@ class Channel(Doorkeeper):
         elif part.state == "sending" and surface is not None and not surface.keeps_keys:
             self._settle(post, part, Unknown("the process ended before its answer came"))
         elif surface is None:
-            self._settle(post, part, NotSent(f"no publisher is registered for server {self.at.server!r}"))
+            self._settle(post, part, self._no_publisher(part))
         else:
             self._open_or_begin(post, part)
+
+    def _no_publisher(self, part: OutboxEntry) -> NotSent:
+        """Nothing can leave. Said in the log where it is no start that is still under way: a name was mistyped."""
+        server, known = self.at.server, self.surfaces.servers()
+        if known or part.reason:
+            _log.warning(
+                "a post to %s waits: no publisher is registered for server %r (there are: %s); register one with "
+                "runtime.publisher(%r)", self.at, server, ", ".join(map(repr, known)) or "none", server,
+            )
+        return NotSent(f"no publisher is registered for server {server!r}")
 
     def _open_or_begin(self, post: PostNow, part: OutboxEntry) -> None:
         way = self.presence.way(self._open_reason(part))
@@ -190,7 +200,7 @@ class Channel(Doorkeeper):
         surface = self.surfaces.get(self.at.server)
         self.state = "posting"
         if surface is None:
-            self._settle(post, part, NotSent(f"no publisher is registered for server {self.at.server!r}"))
+            self._settle(post, part, self._no_publisher(part))
             return
         self.task = publish(self.system, self.address, surface, part, post, mail.attempt)
 

@@ -57,6 +57,10 @@ class Surfaces:
         """The surface of a server, or None while its host has registered none."""
         return self._by_server.get(server)
 
+    def servers(self) -> tuple[str, ...]:
+        """The servers that have a surface."""
+        return tuple(self._by_server)
+
     def limits(self, server: str) -> tuple[int | None, LengthUnit]:
         """(limit, unit) of a post to this server."""
         surface = self.get(server)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .bridge import Finish
-from .system import JobNotStarted, JobRefused
+from .system import JobGivenUp, JobNotStarted, JobRefused
 from .timers import Alarm
 
 _log = logging.getLogger(__name__)
@@ -132,8 +132,7 @@ class Jobs:
     def _expire(self, job: Job, deadline: float) -> None:
         began = job.running
         if self.give_up(job):
-            late = TimeoutError(f"{job.name!r} did not return within {deadline:g} s")
-            _report(job, None, late if began else JobNotStarted(job.name))
+            _report(job, None, JobGivenUp(job.name, deadline) if began else JobNotStarted(job.name))
 
     def _work(self, pool: _Pool) -> None:
         while (job := self._next(pool)) is not None:

@@ -15,7 +15,7 @@ from ..messages.mail import AttemptDeadline, AttemptEnded, PostNow, SurfaceAnswe
 from ..messages.outcomes import PUBLISH_DEADLINE, read_answer, read_error
 from ..messages.posts import NotSent, OutboxEntry, Outcome, Post, Unknown
 from .desk import Surface
-from .system import JobNotStarted, JobRefused, System, Task
+from .system import JobGivenUp, JobNotStarted, JobRefused, System, Task
 
 _log = logging.getLogger(__name__)
 _told_what_to_return: set[str] = set()
@@ -31,15 +31,20 @@ def _post(surface: Surface, part: OutboxEntry) -> Post:
 def _read(surface: Surface, value: Any, error: BaseException | None) -> Outcome:
     if isinstance(error, (JobRefused, JobNotStarted)):
         return NotSent(str(error))
+    if isinstance(error, JobGivenUp):
+        return Unknown(f"no answer within {PUBLISH_DEADLINE:g} s")
     if error is not None:
-        if not isinstance(error, (NotSent, TimeoutError)):
-            _log.error("the publisher of %s raised", surface.server, exc_info=error)
+        if not isinstance(error, NotSent):
+            _log.error(
+                "the publisher of server %r raised, so the post counts as unknown; raise NotSent where nothing left",
+                surface.server, exc_info=error,
+            )
         return read_error(error)
     outcome = read_answer(value)
     if isinstance(outcome, Unknown) and not isinstance(value, Unknown) and surface.server not in _told_what_to_return:
         _told_what_to_return.add(surface.server)
         _log.warning(
-            "%s by server %r, so the post counts as unknown: return the platform's message id (a str or int), or "
+            "%s for server %r, so the post counts as unknown: return the platform's message id (a str or int), or "
             "Delivered(id), NotSent(reason) or Unknown(reason)", outcome.reason, surface.server,
         )
     return outcome

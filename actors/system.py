@@ -40,11 +40,21 @@ class JobRefused(Error):
         self.name = name
 
 
-class JobNotStarted(Error, TimeoutError):
-    """A job whose deadline passed while it still waited for a thread; it never ran."""
+class JobGivenUp(Error, TimeoutError):
+    """A job or coroutine that had not ended at its deadline; it may still take effect.
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} reached its deadline before a thread was free; it was not started")
+    Not any TimeoutError: a host's own code raises those too, long before.
+    """
+
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(f"{name!r} did not return within {seconds:g} s")
+
+
+class JobNotStarted(Error, TimeoutError):
+    """A job that never ran: its deadline passed while it waited for a thread, or its event loop is closed."""
+
+    def __init__(self, name: str, why: str = "its deadline came before a thread was free") -> None:
+        super().__init__(f"{name!r} was not started: {why}")
 
 
 class Clock(Protocol):
@@ -143,7 +153,7 @@ class System(Protocol):
     ) -> Task:
         """Run a blocking function on the pool `kind`; `done(result, None)` or `done(None, error)` comes as mail.
 
-        `deadline`: seconds from now. Past it the job is given up and `done(None, TimeoutError)` is told;
+        `deadline`: seconds from now. Past it the job is given up and `done(None, JobGivenUp)` is told;
         JobNotStarted (a TimeoutError) if it had not begun. Past the limit of given-up threads, jobs of `name`
         answer JobRefused.
         """
@@ -161,7 +171,7 @@ class System(Protocol):
     ) -> Task:
         """Run a coroutine on the runtime's loop, or on the host's `loop`; its result comes as mail.
 
-        `deadline`: seconds from now; past it the coroutine is cancelled and `done(None, TimeoutError)` is told.
+        `deadline`: seconds from now; past it the coroutine is cancelled and `done(None, JobGivenUp)` is told.
         """
         ...
 

@@ -49,8 +49,6 @@ def read_error(error: BaseException) -> Outcome:
     """The outcome of what a publisher raised: only NotSent means that nothing left."""
     if isinstance(error, NotSent):
         return error
-    if isinstance(error, TimeoutError):
-        return Unknown(f"no answer within {PUBLISH_DEADLINE:g} s")
     return Unknown(f"the publisher raised {type(error).__name__}")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from manyminds.actors import bridge, jobs
 from manyminds.actors.pool import Pool
-from manyminds.actors.system import JobNotStarted, JobRefused
+from manyminds.actors.system import JobGivenUp, JobNotStarted, JobRefused
 from manyminds.messages.address import Address
 from tests.actors.mails import Count, Counter, Mailbox, Result
 
@@ -42,7 +42,7 @@ class TestJobs:
         pool.job("tool", hang.wait, BOX, Result, name="hangs", deadline=0.05)
         pool.job("tool", lambda: "next", BOX, Result, name="good")
         first, second = box.wait(2)
-        assert (type(first.error), str(first.error)) == (TimeoutError, "'hangs' did not return within 0.05 s")
+        assert (type(first.error), str(first.error)) == (JobGivenUp, "'hangs' did not return within 0.05 s")
         assert second == Result("next", None)
         assert pool.statistics().given_up == 1
         pool.job("tool", hang.wait, BOX, Result, name="hangs", deadline=0.05)
