@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..messages.errors import InvalidSetting
 from .cli_model import PROVIDERS, check_model, provider_of, residents_of
 from .providers.provider import Provider
 from .spec import Resident
@@ -38,7 +39,10 @@ def _of_the_room(command: F) -> F:
 
 def _folder(given: Path | None, name: str) -> Path:
     folder = given or Path(click.get_app_dir("manyminds")) / name
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise InvalidSetting(f"--folder {str(folder)!r} cannot be made ({exc.strerror}); name another") from exc
     return folder
 
 
@@ -47,6 +51,8 @@ def _who(
     system: str | None,
 ) -> tuple[list[Resident], Provider]:
     check_model(provider, script, residents, model)
+    if provider == "scripted" or script:
+        model = model or "scripted"  # what answers is no model that has a name
     return residents_of(residents, system, model), provider_of(provider, script, base_url)
 
 

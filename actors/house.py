@@ -54,6 +54,9 @@ def check_residents(residents: Sequence[Resident], provider: Provider | None) ->
 
     Raises InvalidSetting: none at all, a name twice, or a setting that cannot be used.
     """
+    if not isinstance(residents, (list, tuple)):
+        given = type(residents).__name__
+        raise InvalidSetting(f"residents must be a list or tuple of Resident, not {given}: write [Resident(...)]")
     if not residents:
         raise InvalidSetting("open() needs at least one Resident")
     specs = tuple(check_resident(r, provider, ROOM, first=index == 0) for index, r in enumerate(residents))

@@ -6,6 +6,7 @@ nothing that decides: every call is one mail and its answer. Safe to call from a
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -68,17 +69,28 @@ class Health:
     system: Statistics
 
 
-def check_settings(wake_on: str, on_full: str, inbox_messages: int, inbox_bytes: int) -> Options:
+def check_settings(
+    wake_on: str, on_full: str, inbox_messages: int, inbox_bytes: int, folder: Folder = None,
+    switch_interval: float | None = None,
+) -> Options:
     """The options of a runtime. Raises InvalidSetting, naming the setting."""
+    if folder is not None and (not isinstance(folder, (str, PathLike)) or not str(folder)):
+        raise InvalidSetting("folder must be the path of a folder, or None for a room that lasts no longer than this")
     if wake_on not in ("addressed", "all"):
-        raise InvalidSetting(f"wake_on must be 'addressed' or 'all', not a {type(wake_on).__name__} of another value")
+        raise InvalidSetting("wake_on must be 'addressed' or 'all'")
     if on_full not in ("refuse", "wait"):
         raise InvalidSetting("on_full must be 'refuse' or 'wait'")
     for name, value in (("inbox_messages", inbox_messages), ("inbox_bytes", inbox_bytes)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidSetting(f"{name} must be a whole number of at least 1")
+    if switch_interval is not None and not _positive(switch_interval):
+        raise InvalidSetting("switch_interval must be a number of seconds above 0, such as 0.0005, or None")
     bounds = InboxBounds(inbox_messages, inbox_bytes)
     return Options("all" if wake_on == "all" else "addressed", bounds, on_full == "wait")
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 # How long a receive() that waits for room looks away, in seconds: doubling, so that a short jam is left quickly.
@@ -138,8 +150,6 @@ class Opened:
         callbacks: Callbacks, loop: asyncio.AbstractEventLoop | None,
     ) -> None:
         """Register a server's publisher; what waits for it is tried at once."""
-        if not isinstance(server, str) or not server:
-            raise InvalidSetting("publisher() needs the name of a server, the one that its Incoming values carry")
         for name, value in (("the publisher", function), *callbacks.named().items()):
             if value is not None and not callable(value):
                 raise InvalidSetting(f"{name} of server {server!r} must be a function, not {type(value).__name__}")
@@ -164,6 +174,9 @@ class Opened:
 
     def last_seen(self, server: str, channel: str) -> str | None:
         """The platform id of the newest message accepted in a channel."""
+        for name, value in (("server", server), ("channel", channel)):
+            if not isinstance(value, str):
+                raise InvalidSetting(f"last_seen() takes the {name}'s name as a str, not {type(value).__name__}")
         with self.store.snapshot() as snap:
             return seen.last(snap, ChannelRef(server, channel))
 
@@ -194,6 +207,14 @@ class Opened:
             self.store.close()
 
 
+def check_server(server: Any) -> None:
+    """Raise InvalidSetting for what names no server: a decorator that was written without its parentheses."""
+    if not isinstance(server, str) or not server:
+        raise InvalidSetting(
+            "publisher() needs the name of a server, the one that its Incoming values carry: @runtime.publisher('name')"
+        )
+
+
 def accepted_or_raise(answer: Received) -> Accepted:
     """The acceptance, or the error that a Receive was answered with."""
     if answer.error is not None:
@@ -220,7 +241,7 @@ class Runtime:
         receive() then does. `switch_interval`: seconds for sys.setswitchinterval, 0.0005 keeps a busy process quick.
         Raises InvalidSetting before anything opens, and StoreInUse, StoreReadOnly or NotAStore for the folder.
         """
-        options = check_settings(wake_on, on_full, inbox_messages, inbox_bytes)
+        options = check_settings(wake_on, on_full, inbox_messages, inbox_bytes, folder, switch_interval)
         opened = Opened(folder, residents, provider, options, switch_interval)
         try:
             opened.house.move_in()
@@ -276,6 +297,7 @@ class Runtime:
         posted. Raises InvalidSetting.
         """
         self._check_open("publisher()")
+        check_server(server)
 
         def register(function: F) -> F:
             callbacks = Callbacks(typing, open, close, chunk, complete, strict)

@@ -18,7 +18,17 @@ from ..messages.routing import WakeOn
 from .bridge import wait
 from .house import check_residents
 from .providers.provider import Provider
-from .runtime import Callbacks, Folder, Health, OnFull, Opened, accepted_or_raise, check_settings, full_wait
+from .runtime import (
+    Callbacks,
+    Folder,
+    Health,
+    OnFull,
+    Opened,
+    accepted_or_raise,
+    check_server,
+    check_settings,
+    full_wait,
+)
 from .spec import Resident
 from .traces import Subscription
 
@@ -40,7 +50,7 @@ class AsyncRuntime:
         on_full: OnFull = "refuse", switch_interval: float | None = None,
     ) -> "AsyncRuntime":
         """As `Runtime.open`; it opens when it is awaited or entered. Wrong settings raise InvalidSetting here."""
-        options = check_settings(wake_on, on_full, inbox_messages, inbox_bytes)
+        options = check_settings(wake_on, on_full, inbox_messages, inbox_bytes, folder, switch_interval)
         check_residents(residents, provider)
         return cls(lambda: Opened(folder, residents, provider, options, switch_interval))
 
@@ -56,20 +66,36 @@ class AsyncRuntime:
         await self.stop()
 
     async def _start(self) -> Self:
+        if self._opened_now is not None and self._opened_now.closed:
+            raise RuntimeClosed("a second start")
         if self._opened_now is None:
             loop = asyncio.get_running_loop()
-            opened = await asyncio.to_thread(self._make)
-            opened.surfaces.loop = loop
+            starting = loop.run_in_executor(None, self._started, loop)
             try:
-                await asyncio.to_thread(opened.house.move_in)
-            except BaseException:
-                await asyncio.to_thread(opened.close)
+                self._opened_now = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # The thread cannot be stopped: what it opens would stay open, and its folder locked.
+                await asyncio.wait((starting,))
+                if starting.exception() is None:
+                    await asyncio.to_thread(starting.result().close)
                 raise
-            self._opened_now = opened
         return self
 
+    def _started(self, loop: asyncio.AbstractEventLoop) -> Opened:
+        """Open and move in, in a thread; what cannot move in is closed again."""
+        opened = self._make()
+        opened.surfaces.loop = loop
+        try:
+            opened.house.move_in()
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
     def _open(self, what: str) -> Opened:
-        if self._opened_now is None or self._opened_now.closed:
+        if self._opened_now is None:
+            raise RuntimeClosed(what, opened=False)
+        if self._opened_now.closed:
             raise RuntimeClosed(what)
         return self._opened_now
 
@@ -100,6 +126,7 @@ class AsyncRuntime:
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`; a coroutine function runs on this loop. See `Runtime`."""
         opened = self._open("publisher()")
+        check_server(server)
         loop = asyncio.get_running_loop()
 
         def register(function: F) -> F:

@@ -32,10 +32,13 @@ class QueueFull(Error):
 
 
 class RuntimeClosed(Error):
-    """The runtime is stopping or stopped; nothing was stored."""
+    """The runtime is stopping or stopped, or was never entered; nothing was stored."""
 
-    def __init__(self, what: str = "receive()") -> None:
-        super().__init__(f"{what} was called on a runtime that is stopping or stopped; open a new one")
+    def __init__(self, what: str = "receive()", opened: bool = True) -> None:
+        if opened:
+            super().__init__(f"{what} was called on a runtime that is stopping or stopped; open a new one")
+        else:
+            super().__init__(f"{what} was called on a runtime that is not open yet; enter or await it first")
 
 
 class NotRouted(Error, LookupError):

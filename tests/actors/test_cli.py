@@ -55,6 +55,18 @@ def test_help_and_version() -> None:
     assert run("--version").stdout.startswith("manyminds, version ")
 
 
+@pytest.mark.process
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """Not a traceback but what to do; a resident needs no model where a script or the parrot answers."""
+    (tmp_path / "file").write_text("")
+    done = run("chat", "--folder", str(tmp_path / "file" / "room"), "--resident", "bob")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: --folder ")
+    assert "name another" in done.stderr
+    assert run("chat", "--plain", "--folder", str(tmp_path / "room"), "--resident", "bob", stdin="hi\n").returncode == 0
+
+
 def test_residents_of_options() -> None:
     """NAME=MODEL, in order; one scripted resident where none is named; `{name}` in the system text is each one's."""
     assert residents_of([], None)[0].name == "ada"
