@@ -35,9 +35,9 @@ class Asking:
         self._composer: Composer | None = None
 
     @property
-    def streaming(self) -> bool:
-        """Whether a round is out."""
-        return self._stream is not None
+    def unfinished(self) -> bool:
+        """Whether a round is out, or paused: what it has shown is not the round's end."""
+        return self._stream is not None or self.pauses.going_on
 
     def ask(self, turn: Turn, last: Usage, recompile: bool) -> None:
         """Ask the provider's gate; `recompile`: the messages are compiled anew once it has said yes."""
@@ -113,6 +113,7 @@ class Asking:
             self._stream.cancel()
         if self._stream is None or not sent:
             self.desk.gate_pass.give_back()
+        self.pauses.forget()
         self.over()
 
     def after_failure(self, error: ErrorRecord, attempt: int) -> Decision:

@@ -10,6 +10,8 @@ from ..messages.blocks import ReplyBlock
 from ..messages.request import Done, ErrorRecord, Msg
 
 MOST_PAUSES = 20
+# A server that compacts may stop right after it (providers.md 1.9); the answer is still to come then, as after a pause.
+PAUSED = frozenset({"pause_turn", "compaction"})
 
 
 class Pauses:

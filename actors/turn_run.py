@@ -34,6 +34,7 @@ from ..storage import Op
 from .calls import Calls
 from .desk import Desk
 from .metering import meter
+from .pauses import PAUSED
 from .rounds import contained_call, end_rows, interrupted_rows, round_rows, withheld_results
 from .system import Letter
 from .turn_round import TurnRound
@@ -115,11 +116,12 @@ class TurnRun(TurnRound):
         if done.stop_reason == "refusal" and self._may_guard():
             self._guard()
         elif done.stop_reason == "refusal":
+            self.asking.pauses.forget()
             self._failed(ErrorRecord("refusal", "the model refused to answer"))
         elif done.calls:
             self.asking.pauses.forget()
             self._store_round(done)
-        elif done.stop_reason != "pause_turn":
+        elif done.stop_reason not in PAUSED:
             self._complete(done)
         elif error := self.asking.pauses.pause(done):
             self._failed(error)
@@ -145,10 +147,10 @@ class TurnRun(TurnRound):
     # --- failure
 
     def _failed(self, error: ErrorRecord) -> None:
-        was_streaming = self.asking.streaming
+        was_shown = self.asking.unfinished
         self.asking.drop(sent=not error.before_send)
         decision = self.asking.after_failure(error, self.turn.attempt)
-        if isinstance(decision, Exhaust) and was_streaming:
+        if isinstance(decision, Exhaust) and was_shown:
             self.interrupted = self.words.interrupt(self.turn)
         self.words.abandon(self.turn)
         if isinstance(decision, Hold):
@@ -196,7 +198,7 @@ class TurnRun(TurnRound):
         self._finish_with("completed", said.rows, said.ops, said.letters)
 
     def _end(self, ending: str, results: tuple[ToolResult, ...] = ()) -> None:
-        if self.asking.streaming:
+        if self.asking.unfinished:
             self.interrupted = self.words.interrupt(self.turn)
         self.asking.drop()
         rows = (*round_rows(self.desk, self.turn, results), *interrupted_rows(self.desk, self.turn, self.interrupted))

@@ -56,6 +56,22 @@ class Slow(Platform):
         return [post.text for post in self.calls if channel in (None, post.channel)]
 
 
+class Shown:
+    """A surface that shows what is being written."""
+
+    def __init__(self) -> None:
+        self.chunks: list[tuple[str, str]] = []
+        self.ends: list[tuple[str, str]] = []
+
+    def chunk(self, _server: str, channel: str, _thread: str | None, _stream: str, _index: int, text: str) -> None:
+        """More of it."""
+        self.chunks.append((channel, text))
+
+    def complete(self, _server: str, channel: str, _thread: str | None, _stream: str, text: str) -> None:
+        """The whole."""
+        self.ends.append((channel, text))
+
+
 def town(seed: int, model: Scripted, platform: Platform, *names: str, **options: Any) -> SimulatedHouse:
     """A house of these residents in which #a and #b are known."""
     residents = [Resident(name, "m") for name in names or ("ada",)]

@@ -15,6 +15,7 @@ from manyminds.messages.posts import NotSent, Post, Unknown
 from manyminds.messages.request import Request
 from manyminds.storage import drafts, registry
 from tests.actors.simulated import Platform, SimulatedHouse, variations
+from tests.actors.speaking import Shown
 
 WORD = re.compile(r"w\d+w")
 
@@ -160,22 +161,6 @@ def test_a_failed_post_of_explicit_mode_keeps_its_words(seeds: list[int]) -> Non
 def always(answer: Any) -> Callable[[Post], Any]:
     """A publisher that answers this."""
     return lambda _post: answer
-
-
-class Shown:
-    """A surface that shows what is being written."""
-
-    def __init__(self) -> None:
-        self.chunks: list[tuple[str, str]] = []
-        self.ends: list[tuple[str, str]] = []
-
-    def chunk(self, _server: str, channel: str, _thread: str | None, _stream: str, _index: int, text: str) -> None:
-        """More of it."""
-        self.chunks.append((channel, text))
-
-    def complete(self, _server: str, channel: str, _thread: str | None, _stream: str, text: str) -> None:
-        """The whole."""
-        self.ends.append((channel, text))
 
 
 def test_complete_carries_admitted_text_only(seeds: list[int]) -> None:
