@@ -28,7 +28,7 @@ class Anthropic(Provider):
 
     `api_key`: else ANTHROPIC_API_KEY. `base_url`: else ANTHROPIC_BASE_URL, else the provider's own. `models`: what a
     model can do, by name, before the dated data. `transport`: the platform that serves them, with `client` to make its
-    SDK client (such as `AsyncAnthropicBedrock`); it must retry nothing. `timeout` in seconds without a byte.
+    SDK client (such as `AsyncAnthropicBedrock`), whose own retries are switched off. `timeout`: seconds without a byte.
     `cache_ttl` of the cache markers. `requests_per_minute`, `tokens_per_minute`: limits of the host's own.
 
     Of `Resident.extra`, `betas` and `tools` (the provider's own tools) are added to the runtime's, the rest are fields
@@ -58,9 +58,8 @@ class Anthropic(Provider):
         self._ttl = cache_ttl
         sdk = load("anthropic")
         self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", "" if client is None else "-")
-        self._clients = Clients(client or (lambda: sdk.AsyncAnthropic(
-            api_key=secret.reveal(), base_url=base_url, max_retries=0, timeout=timeout
-        )))
+        made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=timeout))
+        self._clients = Clients(lambda: made().with_options(max_retries=0))
 
     def __repr__(self) -> str:
         return f"Anthropic(name={self.name!r}, transport={self._transport!r})"

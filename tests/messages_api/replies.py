@@ -73,7 +73,8 @@ class Reply:
     """One reply.
 
     `stop_reason`: by default `tool_use` if a tool is called, else `end_turn`. `output_tokens`: by default counted.
-    `pings`: whether a `ping` event follows the first block's start. `faults`: what goes wrong on the wire.
+    `pings`: whether a `ping` event follows the first block's start. `faults`: what goes wrong on the wire. `headers`:
+    more header lines of the response, such as `anthropic-ratelimit-*`.
     """
 
     blocks: tuple[Block, ...] = (Text("ok"),)
@@ -83,6 +84,7 @@ class Reply:
     output_tokens: int | None = None
     pings: bool = True
     faults: tuple[Fault, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def reason(self) -> str:

@@ -141,7 +141,7 @@ class Service:
             recorded.message = message
 
         frames = tuple(message_frames(message, composed.cuts, reply.pings)) if request.get("stream") else None
-        return Answer(200, recorded.request_id, message, frames, faults=reply.faults, begin=begin)
+        return Answer(200, recorded.request_id, message, frames, dict(reply.headers), reply.faults, begin)
 
 
 def judge_headers(recorded: Recorded) -> ApiError | None:
