@@ -74,10 +74,13 @@ def test_private_wins_over_a_send() -> None:
 def test_silenced_until_lifted() -> None:
     """A send silences its own round and all later ones, until a message lifts it [prose 5.4]."""
     first = admitted(LOCUS, " x", "y", found=SENT)
-    assert [d.text for d in first.decisions if isinstance(d, Withheld)] == [" x", "y"]
+    assert [(d.text, d.reason) for d in first.decisions if isinstance(d, Withheld)] == [
+        (" x", "silenced"), ("y", "silenced"),
+    ]  # fmt: skip
     assert (first.routing.suppressed, first.routing.unprefixed_to) == (2, None)
     second = admitted(first.routing, "z")
-    assert (second.routing.suppressed, [type(d) for d in second.decisions]) == (3, [Withheld])
+    assert second.routing.suppressed == 3
+    assert second.decisions == (Withheld(link(0), "silenced", "z", NewDraft("d-1", "explicit-send", "z", "z")),)
     assert decided(lifted(second.routing), "w") == [Post(link(0), HOME, "w", "w", False)]
 
 

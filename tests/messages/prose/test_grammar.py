@@ -31,6 +31,7 @@ EXPLICIT = {
     "a target alone": (">>#t", [to("#t", "", ">>#t")]),
     "the mark": (">>#t ! x", [to("#t", "x", ">>#t ! x", mark=True)]),
     "the mark glued to the body": (">>#t !x", [to("#t", "x", ">>#t !x", mark=True)]),
+    "a second bang is body": (">>#t !! x", [to("#t", "! x", ">>#t !! x", mark=True)]),
     "one mark only": (">>#t ! !x", [to("#t", "!x", ">>#t ! !x", mark=True)]),
     "the mark alone": (">>#t !", [to("#t", "", ">>#t !", mark=True)]),
     "the mark, then a newline": (">>#t !\n\nx", [to("#t", "\nx", ">>#t !\n\nx", mark=True)]),
