@@ -43,6 +43,16 @@ def test_embed_in_asyncio() -> None:
     ]
 
 
+def test_three_rooms_without_a_server() -> None:
+    """It says what it needs. On a server: tests/flows/test_three_rooms.py."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / "three_rooms.py")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "HOST PORT '#kitchen' '#garden' '#office'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.socket
 def test_irc_bot(tmp_path: Path) -> None:
     """On a real server the bot answers by the resident that was addressed, and ends in order when it is asked to."""
