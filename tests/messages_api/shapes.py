@@ -1,12 +1,14 @@
 """Checks of a JSON value's form, put together from small ones.
 
-Owns: the few kinds of check (text, number, one of, list, object with known fields, object told apart by `type`) and
-their messages, worded as the provider's own. A check takes the value and its path and returns the first error or
-None. What the fields are is `fields.py`'s matter. Pure.
+Owns: the few kinds of check (a plain kind, at least, one of, list, object with known fields, object told apart by
+`type`) and their messages, worded as the provider's own. A check takes the value and its path and returns the first
+error or None. It is a value that shows its parts, so that a test can walk a whole form and break every rule in it.
+What the fields are is `fields.py`'s matter. Pure.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from .errors import ApiError, at
@@ -14,136 +16,158 @@ from .wire import JsonObject, as_list, as_object
 
 Check: TypeAlias = Callable[[object, str], ApiError | None]
 
+NO_OBJECT = "Input should be a valid dictionary or object"
+EXTRA = "Extra inputs are not permitted"
+MISSING = "Field required"
+
 
 def join(path: str, name: str | int) -> str:
     """A path one step further."""
     return f"{path}.{name}" if path else str(name)
 
 
-def anything(value: object, path: str) -> ApiError | None:
-    """Any value."""
-    return None
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A value of one kind. `wanted`: what is said of another."""
+
+    wanted: str
+    fits: Callable[[object], bool]
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        return None if self.fits(value) else at(path, f"Input should be {self.wanted}")
 
 
-def text(value: object, path: str) -> ApiError | None:
-    """A string."""
-    return None if isinstance(value, str) else at(path, "Input should be a valid string")
+anything = Plain("anything", lambda _: True)
+text = Plain("a valid string", lambda value: isinstance(value, str))
+flag = Plain("a valid boolean", lambda value: isinstance(value, bool))
+mapping = Plain("a valid dictionary", lambda value: isinstance(value, dict))
+number = Plain("a valid number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+integer = Plain("a valid integer", lambda value: isinstance(value, int) and not isinstance(value, bool))
 
 
-def flag(value: object, path: str) -> ApiError | None:
-    """A boolean."""
-    return None if isinstance(value, bool) else at(path, "Input should be a valid boolean")
-
-
-def mapping(value: object, path: str) -> ApiError | None:
-    """An object with any fields."""
-    return None if isinstance(value, dict) else at(path, "Input should be a valid dictionary")
-
-
-def number(value: object, path: str) -> ApiError | None:
-    """A number; `true` is none."""
-    real = isinstance(value, int | float) and not isinstance(value, bool)
-    return None if real else at(path, "Input should be a valid number")
-
-
-def whole(least: int) -> Check:
+@dataclass(frozen=True, slots=True)
+class AtLeast:
     """An integer not below `least`."""
 
-    def check(value: object, path: str) -> ApiError | None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            return at(path, "Input should be a valid integer")
-        return None if value >= least else at(path, f"Input should be greater than or equal to {least}")
+    least: int
 
-    return check
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return integer(value, path)
+        return None if value >= self.least else at(path, f"Input should be greater than or equal to {self.least}")
 
 
-def matching(pattern: str) -> Check:
+@dataclass(frozen=True, slots=True)
+class Matching:
     """A string that the whole pattern describes."""
-    compiled = re.compile(pattern)
 
-    def check(value: object, path: str) -> ApiError | None:
+    pattern: str
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
         if not isinstance(value, str):
             return text(value, path)
-        return None if compiled.fullmatch(value) else at(path, f"String should match pattern '^{pattern}$'")
+        fits = re.fullmatch(self.pattern, value)
+        return None if fits else at(path, f"String should match pattern '^{self.pattern}$'")
 
-    return check
 
-
-def one_of(*values: str) -> Check:
+@dataclass(frozen=True, slots=True)
+class OneOf:
     """One of these strings."""
-    named = " or ".join(filter(None, [", ".join(f"'{value}'" for value in values[:-1]), f"'{values[-1]}'"]))
 
-    def check(value: object, path: str) -> ApiError | None:
-        return None if value in values else at(path, f"Input should be {named}")
+    values: tuple[str, ...]
 
-    return check
-
-
-def optional(inner: Check) -> Check:
-    """The inner check, or null."""
-    return lambda value, path: None if value is None else inner(value, path)
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        named = " or ".join(filter(None, [", ".join(f"'{one}'" for one in self.values[:-1]), f"'{self.values[-1]}'"]))
+        return None if value in self.values else at(path, f"Input should be {named}")
 
 
-def many(inner: Check) -> Check:
+def one_of(*values: str) -> OneOf:
+    """One of these strings."""
+    return OneOf(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable:
+    """What passes the inner check, or null."""
+
+    inner: Check
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        return None if value is None else self.inner(value, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
     """A list whose items pass the inner check."""
 
-    def check(value: object, path: str) -> ApiError | None:
+    inner: Check
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
         items = as_list(value)
         if items is None:
             return at(path, "Input should be a valid list")
-        errors = (inner(item, join(path, index)) for index, item in enumerate(items))
+        errors = (self.inner(item, join(path, index)) for index, item in enumerate(items))
         return next((error for error in errors if error), None)
 
-    return check
 
-
-def text_or(inner: Check) -> Check:
+@dataclass(frozen=True, slots=True)
+class TextOr:
     """A string, or what passes the inner check."""
-    return lambda value, path: None if isinstance(value, str) else inner(value, path)
+
+    inner: Check
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        return None if isinstance(value, str) else self.inner(value, path)
 
 
-def fields(required: Mapping[str, Check], others: Mapping[str, Check] | None = None, more: bool = False) -> Check:
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """An object with the required fields and, unless `more`, none but the known ones, which include them."""
+
+    required: frozenset[str]
+    known: Mapping[str, Check]
+    more: bool = False
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
+        held = as_object(value)
+        if held is None:
+            return at(path, NO_OBJECT)
+        return self._missing(held, path) or self._unknown(held, path) or self._wrong(held, path)
+
+    def _missing(self, held: JsonObject, path: str) -> ApiError | None:
+        needed = (name for name in self.known if name in self.required)
+        return next((at(join(path, name), MISSING) for name in needed if name not in held), None)
+
+    def _unknown(self, held: JsonObject, path: str) -> ApiError | None:
+        extra = () if self.more else (name for name in held if name not in self.known)
+        return next((at(join(path, name), EXTRA) for name in extra), None)
+
+    def _wrong(self, held: JsonObject, path: str) -> ApiError | None:
+        errors = (self.known[name](value, join(path, name)) for name, value in held.items() if name in self.known)
+        return next((error for error in errors if error), None)
+
+
+def fields(required: Mapping[str, Check], others: Mapping[str, Check] | None = None, more: bool = False) -> Fields:
     """An object with these fields and, unless `more`, no other one."""
-    known = {**required, **(others or {})}
-
-    def check(value: object, path: str) -> ApiError | None:
-        held = as_object(value)
-        if held is None:
-            return at(path, "Input should be a valid dictionary or object")
-        return _missing(held, required, path) or _unknown(held, known, more, path) or _wrong(held, known, path)
-
-    return check
+    return Fields(frozenset(required), {**required, **(others or {})}, more)
 
 
-def tagged(kinds: Mapping[str, Check], default: str | None = None) -> Check:
+@dataclass(frozen=True, slots=True)
+class Tagged:
     """An object whose `type` says which check it has to pass; the path names the type, as the provider's does."""
-    expected = ", ".join(f"'{kind}'" for kind in kinds)
 
-    def check(value: object, path: str) -> ApiError | None:
+    kinds: Mapping[str, Check]
+    default: str | None = None
+
+    def __call__(self, value: object, path: str) -> ApiError | None:
         held = as_object(value)
         if held is None:
-            return at(path, "Input should be a valid dictionary or object")
-        kind = held.get("type", default)
-        kind = default if kind is None else kind
+            return at(path, NO_OBJECT)
+        kind = held.get("type", self.default)
+        kind = self.default if kind is None else kind
         if kind is None:
-            return at(join(path, "type"), "Field required")
-        if not isinstance(kind, str) or kind not in kinds:
+            return at(join(path, "type"), MISSING)
+        if not isinstance(kind, str) or kind not in self.kinds:
             found = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            return at(path, f"{found}: {expected}")
-        return kinds[kind](held, join(path, kind))
-
-    return check
-
-
-def _missing(held: JsonObject, required: Mapping[str, Check], path: str) -> ApiError | None:
-    return next((at(join(path, name), "Field required") for name in required if name not in held), None)
-
-
-def _unknown(held: JsonObject, known: Mapping[str, Check], more: bool, path: str) -> ApiError | None:
-    extra = () if more else (name for name in held if name not in known)
-    return next((at(join(path, name), "Extra inputs are not permitted") for name in extra), None)
-
-
-def _wrong(held: JsonObject, known: Mapping[str, Check], path: str) -> ApiError | None:
-    errors = (known[name](value, join(path, name)) for name, value in held.items() if name in known)
-    return next((error for error in errors if error), None)
+            return at(path, f"{found}: {', '.join(repr(one) for one in self.kinds)}")
+        return self.kinds[kind](held, join(path, kind))

@@ -23,7 +23,7 @@ from tests.messages_api_tests.building import (
 
 EFFORT: JsonObject = {"role": "system", "content": [], "output_config": {"effort": "low"}}
 
-REFUSED = {
+REFUSED: dict[str, tuple[list[JsonObject], str]] = {
     "after an assistant turn": ([u(), a(), s(), a()], FOLLOWS),
     "after an assistant turn, at the end": ([u(), a(), s()], FOLLOWS),
     "before a user message": ([u(), s(), u()], PRECEDES),
@@ -89,11 +89,25 @@ def test_an_entry_that_only_sets_effort_is_bound_by_no_rule(messages: list[JsonO
     assert judged(body(*messages), TOOLS | {OUTPUT_CONFIG}) is None
 
 
-def test_an_entry_that_says_nothing_is_refused() -> None:
-    """[providers 1.1] neither content nor an output option."""
-    empty: JsonObject = {"role": "system", "content": [], "output_config": {}}
-    assert "must have content or output_config" in refused(body(u(), empty), TOOLS | {OUTPUT_CONFIG}).message
-    assert judged(body(u(), {**empty, "content": "note"}), TOOLS | {OUTPUT_CONFIG}) is None
+EMPTY: JsonObject = {"role": "system", "content": [], "output_config": {}}
+REFUSED_EFFORT: dict[str, tuple[list[JsonObject], str]] = {
+    "neither content nor an output option": ([u(), EMPTY], "must have content or output_config"),
+    "a section behind an entry that only sets effort": ([EFFORT, s(), u()], FOLLOWS),
+    "nothing but entries that set effort": ([EFFORT, EFFORT], 'first message must use the "user" role'),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_EFFORT)
+def test_what_an_entry_without_content_does_not_change(case: str) -> None:
+    """[providers 1.1, 1.4] It has to say something, stands for no user message, and hides no section."""
+    messages, message = REFUSED_EFFORT[case]
+    assert message in refused(body(*messages), TOOLS | {OUTPUT_CONFIG}).message
+
+
+def test_an_entry_that_says_something_is_accepted() -> None:
+    """[providers 1.1] The neighbours: content beside an empty option, a user message before the section."""
+    for messages in ([u(), {**EMPTY, "content": "note"}], [EFFORT, u(), s()], [EFFORT, u()]):
+        assert judged(body(*messages), TOOLS | {OUTPUT_CONFIG}) is None
 
 
 SENT = (

@@ -25,6 +25,7 @@ def mcp_reference(kind: str, server: str, name: str) -> JsonObject:
     return {"type": "tool_removal", "tool": held}
 
 
+LISTED: JsonObject = {"type": "mcp_tool_listing", "mcp_server_name": "files", "tools": []}
 UNRESOLVED: dict[str, tuple[JsonObject, JsonObject, str]] = {
     "removal of an unknown tool": (
         body(u(), s(remove("ghost")), tools=[tool()]),
@@ -55,6 +56,11 @@ UNRESOLVED: dict[str, tuple[JsonObject, JsonObject, str]] = {
         body(u(), s(mcp_reference("tool", "files", "write")), tools=[toolset("files", "read")], mcp_servers=SERVERS),
         body(u(), s(mcp_reference("tool", "files", "read")), tools=[toolset("files", "read")], mcp_servers=SERVERS),
         "write",
+    ),
+    "mcp listing of a server whose toolset is nowhere": (
+        body(u(), a([LISTED, t("so")]), u(), tools=[toolset("mail")], mcp_servers=SERVERS),
+        body(u(), a([LISTED, t("so")]), u(), tools=[toolset("files")], mcp_servers=SERVERS),
+        "files",
     ),
     "toolset of a server that is not named": (
         body(u(), s(add(toolset("post"))), mcp_servers=SERVERS),
@@ -121,10 +127,26 @@ def test_a_newer_version_of_one_kind_is_no_conflict() -> None:
     assert family({"name": "x"}) == "custom"
 
 
-def test_names_in_the_head_are_unique() -> None:
-    """[providers 3.7] duplicate names in `tools`."""
-    assert refused(body(tools=[tool("x"), tool("x")])).message == "tools: Tool names must be unique."
-    assert judged(body(tools=[tool("x"), tool("X")])) is None
+HEADS: dict[str, tuple[JsonObject, JsonObject, str]] = {
+    "one name twice": (
+        body(tools=[tool("x"), tool("x")]), body(tools=[tool("x"), tool("X")]), "tools: Tool names must be unique."),
+    "a custom tool under the name of an mcp tool": (
+        body(tools=[toolset("files", "read"), tool("files_read")], mcp_servers=SERVERS),
+        body(tools=[toolset("files", "read"), tool("files_seek")], mcp_servers=SERVERS),
+        "tools: Tool names must be unique."),
+    "a toolset of a server that is not named": (
+        body(tools=[tool(), toolset("post")], mcp_servers=SERVERS),
+        body(tools=[tool(), toolset("mail")], mcp_servers=SERVERS),
+        "tools.1: MCP server 'post' not found in mcp_servers"),
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_the_tools_of_the_head(case: str) -> None:
+    """[providers 3.7] Names are unique across families, and a toolset's server is named."""
+    wrong, right, message = HEADS[case]
+    assert refused(wrong, MCP).message == message
+    assert judged(right, MCP) is None
 
 
 def test_a_forced_tool_has_to_be_on_offer() -> None:
