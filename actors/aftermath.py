@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..messages.mail import GATEWAY, PostEnded, Receipt, Withhold
+from ..messages.notices import Notice
+from ..messages.outbox_notices import delayed, delivered_late, given_up
+from ..messages.places import Place
 from ..messages.posts import OutboxEntry, PostState
-from ..messages.prose import StreakEvent, after_outcome, released
+from ..messages.prose import Link, Post, StreakEvent, after_outcome, released
 from ..messages.prose.outcomes import PostOutcome
 from ..messages.prose_notices import bounced
 from ..messages.receipts import Posted, marker
-from ..messages.speech import post_of, routing_of, with_routing
-from ..messages.turns import OwedNotice, Turn
+from ..messages.speech import post_of, routing_of, with_routing, words_of
+from ..messages.turns import Turn
 from ..storage import Op, outbox
 from .desk import Desk
 
@@ -26,42 +29,65 @@ _OUTCOMES: dict[PostState, PostOutcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A turn after an outcome; `not_shown`: the post's words are not carried by the stream's end."""
+    """A turn after an outcome; `not_shown`: the post's words are not carried by the stream's end.
+
+    `notice`: what its author is to be told of it; `draft`: the draft that keeps its words.
+    """
 
     turn: Turn
     not_shown: bool = False
+    notice: Notice | None = None
+    draft: str = ""
 
 
 def after_receipt(desk: Desk, turn: Turn, told: Receipt, label: str, late: bool = False) -> Judged:
-    """The turn after one of its prose posts has an outcome; an explicit send changes nothing here.
+    """The turn after one of its posts has an outcome.
 
-    `late`: its turn is over, or it had been queued: then a draft is all there is (prose 11.3).
+    `late`: its turn is over; as where it had to wait, or was no prose, a draft is all there is then (prose 11.3).
     """
     parts = parts_of(desk, turn, told.number)
-    post, outcome = post_of(parts), _OUTCOMES.get(told.state)
-    if post is None or outcome is None:
+    outcome = _OUTCOMES.get(told.state)
+    if not parts or outcome is None:
         return Judged(turn, told.state == "withheld")
-    late = late or told.state == "expired"
+    prose = post_of(parts)
+    post = prose or Post(Link(0, 0), Place(told.at), words_of(parts), "", False, None, parts[0].copied, parts[0].wholly)
+    waited = any(part.delayed for part in parts)
     book = desk.book
-    found = after_outcome(routing_of(turn, book.retained()), post, outcome, book.mint, late=late)
-    turn = with_routing(turn, found.routing)
-    owed, events = list(turn.owed), list(turn.events)
+    routing = routing_of(turn, book.retained())
+    late = late or prose is None or (waited and outcome != "queued")
+    found = after_outcome(routing, post, outcome, book.mint, late=late)
+    events, notice = list(turn.events), None
     if found.settled is not None:
         book.settle(*found.settled, told.at, told.message_ids)
-    if found.resets_streak:
+    earlier = book.of_post(turn.number, told.number)
+    if earlier is not None and outcome == "delivered":
+        book.settle(earlier.id, "delivered", told.at, told.message_ids)
+    if found.resets_streak and prose is not None:
         events.append(StreakEvent(post.link, bounced=False))
     if found.bounce is not None:
-        book.add(found.bounce.draft, turn.number, desk.now())
+        book.add(found.bounce.draft, turn.number, desk.now(), told.number)
         events.append(StreakEvent(post.link, True, found.bounce.kept, found.bounce.mark))
         notice = bounced(found.bounce, turn.mode, at_risk=False)
-        owed.append(OwedNotice(notice.text, notice.metadata))
-    book.add(found.draft, turn.number, desk.now())
-    if found.marker:
-        kept = found.draft.id if found.draft is not None else post.copied or ""
-        notice = marker(Posted(told.at, len(post.text)), told, label, kept)
-        owed.append(OwedNotice(notice.text, notice.metadata))
-    turn = replace(turn, owed=tuple(owed), events=tuple(events))
-    return Judged(turn, outcome in ("failed", "unknown"))
+    if earlier is None:
+        book.add(found.draft, turn.number, desk.now(), told.number)
+    kept = earlier.id if earlier is not None else found.draft.id if found.draft is not None else post.copied or ""
+    if notice is None:
+        notice = _notice(desk, parts, told, label, kept)
+    turn = replace(with_routing(turn, found.routing) if prose is not None else turn, events=tuple(events))
+    return Judged(turn, outcome in ("failed", "unknown"), notice, kept)
+
+
+def _notice(desk: Desk, parts: Sequence[OutboxEntry], told: Receipt, label: str, kept: str) -> Notice | None:
+    """What is said of an outcome; of a plain delivery nothing, and a post that had to wait has its own words."""
+    text, why = words_of(parts), next((part.delayed for part in parts if part.delayed), "")
+    if told.state == "queued":
+        return delayed(told.at, label, told.reason or why, len(text), parts[0].key)
+    if told.state == "delivered":
+        late = desk.now() - parts[0].written_at
+        return delivered_late(told.at, label, why, len(text), late) if why else None
+    if why:
+        return given_up(told.at, label, told.reason, text, kept, told.state == "unknown")
+    return marker(Posted(told.at, len(text)), told, label, kept)
 
 
 def parts_of(desk: Desk, turn: Turn, number: int) -> Sequence[OutboxEntry]:

@@ -20,6 +20,9 @@ from ..messages.mail import (
     Boundary,
     Cancel,
     Decided,
+    DraftsRefused,
+    Drop,
+    Dropped,
     EndTurn,
     Finish,
     NothingToDo,
@@ -38,13 +41,15 @@ from ..messages.mail import (
 )
 from ..messages.request import ErrorRecord
 from ..messages.turns import Turn
-from ..storage import registry, turns
+from ..storage import Op, registry, turns
 from .builtin_tools import Asked, all_tools, decided
 from .desk import Desk, Surfaces
 from .dispatcher import handles
 from .draft_book import DraftBook
 from .gate_pass import GatePass
+from .keeping import write_drafts, written_again
 from .late_outcomes import late_notice, owed, withhold_late
+from .room_member import OFFER_AGAIN
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
 from .system import System
@@ -85,7 +90,9 @@ class Agent(TurnMail):
             record = registry.agent(snap, self.spec.name)
             if record is not None:
                 self.incarnation = record.incarnation
-            late = owed(snap, self.spec.name, turn)
+            late, gone = owed(snap, self.spec.name, turn)
+        if gone:
+            write_drafts(self.desk, gone)
         for receipt in late:
             self._tell_late(receipt)
         if turn is not None:
@@ -230,8 +237,10 @@ class Agent(TurnMail):
     def turn_closed(self, mail: TurnClosed) -> None:
         """The turn's last transaction is on disk."""
         if run := self._mine(mail.turn.number):
-            run.turn = mail.turn
-            run.end.closed(mail)
+            # What posts came to while the unit was on its way stays in the turn.
+            same = run.turn.ending == mail.turn.ending
+            run.turn = replace(run.turn, phase="closing", round=None) if same else mail.turn
+            run.end.closed(replace(mail, turn=run.turn))
         elif mail.final:
             TurnEnd(self.desk).closed(mail)  # its own object was rebuilt meanwhile: it is said all the same
 
@@ -278,6 +287,11 @@ class Agent(TurnMail):
         if offer is not None:
             self.desk.to_room(offer)
 
+    @handles(DraftsRefused)
+    def drafts_refused(self, mail: DraftsRefused) -> None:
+        """The store refused drafts of ours: they are written again."""
+        written_again(self.desk, mail, OFFER_AGAIN)
+
     # --- from outside
 
     @handles(Cancel)
@@ -305,7 +319,9 @@ class Agent(TurnMail):
         run = self.run
         running = run.phase not in ("ending", "closing", "storing", "boundary")
         run.cut()
-        ops = (turns.put(replace(run.turn, stopped=True)),) if running else ()
+        ops: tuple[Op, ...] = ()
+        if running:
+            ops = (turns.put(replace(run.turn, stopped=True)), *self.desk.book.flush(), *run.end.told())
         letter = (self.address, StopCut(run.turn.number))
         self.system.commit(ops, (letter,), lambda _: (letter,))
 
@@ -346,5 +362,8 @@ class Agent(TurnMail):
         if isinstance(mail.mail, (Begin, Boundary, EndTurn, Finish)):
             self.refused(Refused(mail.mail, "the room could not take it"))
         if isinstance(mail.key, Asked):
-            asked = mail.key
-            self.tool_done(decided(Decided(None, "the channel could not be asked", asked), asked))
+            asked, why = mail.key, "the channel could not be asked"
+            if isinstance(mail.mail, Drop):
+                self.dropped(Dropped(why, asked))
+            else:
+                self.tool_done(decided(Decided(None, why, asked), asked))

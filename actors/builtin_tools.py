@@ -5,7 +5,7 @@ once, or asks a channel's actor and lets the answer come as mail. They run insid
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeAlias
 
 from ..messages.address import ReplyTo
@@ -18,24 +18,10 @@ from ..messages.tooldefs import canonical
 from ..messages.turns import Turn
 from ..storage import registry
 from .desk import Desk
-from .drafts_tool import answer_at_once, drafts
+from .drafts_tool import Dismissal, dismiss, drafts, shown
+from .keeping import write_drafts
 from .sends import resolve_channel, target
 from .tools import BadCall, Tool
-
-
-@dataclass(frozen=True, slots=True)
-class CallContext:
-    """Whose call it is."""
-
-    desk: Desk
-    turn: Turn
-    round: int
-    call_id: str
-
-    def answer(self, text: str, *, error: bool = False, ends_turn: bool = False) -> ToolDone:
-        """The mail that answers the call."""
-        result = ToolResult(self.call_id, (Text(text),), error)
-        return ToolDone(self.turn.number, self.round, self.call_id, result, ends_turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +32,26 @@ class Asked:
     round: int
     call_id: str
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """Whose call it is. `dismissals`: the round's calls that wait for channels to let posts go."""
+
+    desk: Desk
+    turn: Turn
+    round: int
+    call_id: str
+    dismissals: dict[str, Dismissal]
+
+    def asked(self, what: str) -> Asked:
+        """The key of a request that this call makes of a channel."""
+        return Asked(self.turn.number, self.round, self.call_id, what)
+
+    def answer(self, text: str, *, error: bool = False, ends_turn: bool = False) -> ToolDone:
+        """The mail that answers the call."""
+        result = ToolResult(self.call_id, (Text(text),), error)
+        return ToolDone(self.turn.number, self.round, self.call_id, result, ends_turn)
 
 
 Given: TypeAlias = Mapping[str, Any]
@@ -124,7 +130,7 @@ def _decide(context: CallContext, given: Given, what: str) -> ToolDone | None:
     desk = context.desk
     with desk.system.store.snapshot() as snap:
         at = resolve_channel(snap, given["channelId"], given.get("serverId"))
-    reply = ReplyTo(desk.address, Asked(context.turn.number, context.round, context.call_id, what))
+    reply = ReplyTo(desk.address, context.asked(what))
     desired = "open" if what == "open" else "closed"
     desk.system.tell(channel_address(at), Decide(desired, "agent-tool", reply))  # type: ignore[arg-type]
     return None
@@ -163,10 +169,22 @@ def prose_help() -> str:
     return PROSE_HELP
 
 
-def _drafts(context: CallContext, given: Given) -> ToolDone:
-    text = answer_at_once(context.desk, given)
-    context.desk.system.commit(context.desk.book.flush())
-    return context.answer(text)
+def _drafts(context: CallContext, given: Given) -> ToolDone | None:
+    # A resend is many posts, and is the round's calls' to carry on; what waits is asked of its channels.
+    desk = context.desk
+    if given["action"] != "dismiss":
+        return context.answer(shown(desk, given))
+    dismissal = dismiss(desk, given)
+    if not dismissal.left:
+        write_drafts(desk)
+        return context.answer("\n".join(dismissal.said))
+    context.dismissals[context.call_id] = dismissal
+    letters = [
+        (channel_address(post.parts[0].at), replace(post.drop(), reply=ReplyTo(desk.address, context.asked(post.id))))
+        for post in dismissal.left.values()
+    ]
+    write_drafts(desk, letters=tuple(letters))
+    return None
 
 
 _FUNCTIONS = (think, skip_reply, channel_list, channel_open, channel_close, channel_publish, drafts)

@@ -12,18 +12,22 @@ from typing import Any
 
 from ..messages.blocks import Text, ToolCall, ToolResult
 from ..messages.locus import after_opening
-from ..messages.mail import Receipt, ResultStored, ToolDone
+from ..messages.mail import Dropped, Receipt, ResultStored, ToolDone
 from ..messages.places import Place
+from ..messages.posts import OutboxEntry
+from ..messages.prose.silence import RESEND
 from ..messages.speech import bare_name
 from ..messages.turns import Round, Turn
-from ..storage import Op, Snapshot, registry
+from ..storage import Op, Snapshot, outbox, owing, registry
 from ..storage import turns as turn_records
-from .builtin_tools import BUILTINS, CallContext
+from .builtin_tools import BUILTINS, Asked, CallContext
 from .desk import Desk
-from .drafts_tool import Resend, SendDraft
-from .posted import send_result
+from .drafts_tool import Dismissal
+from .keeping import write_drafts
+from .posted import debt_of, post_state, send_result
+from .resending import Resend, SendDraft, how_far
 from .rounds import calls_of
-from .sends import resolve_channel, target
+from .sends import call_action, resolve_channel, target
 from .system import JobGivenUp, JobNotStarted, JobRefused, Task
 from .tools import BadCall, Tool, ToolContext
 
@@ -42,6 +46,7 @@ class Calls:
         self.desk = desk
         self._send_draft = send_draft
         self._resends: dict[str, Resend] = {}
+        self._dismissals: dict[str, Dismissal] = {}
         self.turn = turn
         self.round = round_
         self.calls: dict[str, ToolCall] = {call.id: call for call in calls_of(round_)}
@@ -105,7 +110,7 @@ class Calls:
             self._answer(call, str(bad), error=True)
 
     def _run_builtin(self, call: ToolCall, given: Mapping[str, Any]) -> None:
-        context = CallContext(self.desk, self.turn, self.round.number, call.id)
+        context = CallContext(self.desk, self.turn, self.round.number, call.id, self._dismissals)
         if call.name == "drafts" and given["action"] == "resend":
             self._resend(context, given)
             return
@@ -145,8 +150,12 @@ class Calls:
 
     # --- answers
 
-    def done(self, mail: ToolDone) -> None:
-        """A call has answered: store its result."""
+    def awaits(self, call_id: str) -> bool:
+        """Whether this is a call of the round that has no result yet."""
+        return call_id in self.calls and call_id not in self._results
+
+    def done(self, mail: ToolDone, pays: tuple[Op, ...] = ()) -> None:
+        """A call has answered: store its result, in one unit with what it tells."""
         call = self.calls.get(mail.call_id)
         if call is None or mail.call_id in self._results:
             self.desk.system.trace("tool:result_dropped", agentName=self.turn.agent, callId=mail.call_id)
@@ -165,7 +174,7 @@ class Calls:
             turn.room, turn.agent, turn.number, number, self._index[mail.call_id], mail.result
         )
         self.desk.system.commit(
-            (op,), ((me, ResultStored(turn.number, number, mail.call_id)),),
+            (op, *pays), ((me, ResultStored(turn.number, number, mail.call_id)),),
             lambda exc: ((me, ResultStored(turn.number, number, mail.call_id, str(exc))),),
         )
 
@@ -178,20 +187,27 @@ class Calls:
 
     def posted(self, receipt: Receipt) -> None:
         """An explicit send's post has an outcome, which is its call's result."""
-        if receipt.call_id not in self.calls or receipt.call_id in self._results:
+        if not self.awaits(receipt.call_id):
             return
+        paid = owing.delete(debt_of(self.turn.agent, receipt))
         resend = self._resends.get(receipt.call_id)
-        if resend is not None:
-            outcome = resend.posted(receipt)
-            self.desk.system.commit(self.desk.book.flush())
-            if outcome is None:
-                return
-            text, error = outcome
+        outcome = send_result(receipt, receipt.at) if resend is None else resend.posted(receipt)
+        if outcome is None:
+            write_drafts(self.desk, (paid,))
         else:
-            text, error = send_result(receipt, receipt.at)
-        self.done(ToolDone(
-            self.turn.number, self.round.number, receipt.call_id, ToolResult(receipt.call_id, (Text(text),), error)
-        ))
+            self._result(receipt.call_id, outcome, (*self.desk.book.flush(), paid))
+
+    def dropped(self, mail: Dropped, asked: Asked) -> None:
+        """A channel has let a waiting post go, or says why not."""
+        dismissal = self._dismissals.get(asked.call_id)
+        outcome = dismissal.answered(asked.what, mail.error) if dismissal is not None else None
+        if outcome is not None and self.awaits(asked.call_id):
+            self._result(asked.call_id, outcome)
+
+    def _result(self, call_id: str, outcome: tuple[str, bool], pays: tuple[Op, ...] = ()) -> None:
+        text, error = outcome
+        result = ToolResult(call_id, (Text(text),), error)
+        self.done(ToolDone(self.turn.number, self.round.number, call_id, result), pays)
 
     # --- exits
 
@@ -205,27 +221,47 @@ class Calls:
                 self.desk.system.trace(
                     "tool:failed", agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id
                 )
-                self._results[call.id] = self._open_result(call, why, {})
+                self._results[call.id] = self._open_result(call, why, {}, {})
         self._on_disk.update(self.calls)
         return self.results()
 
-    def _open_result(self, call: ToolCall, why: str, receipts: Mapping[int, Receipt]) -> ToolResult:
-        if call.id in self._sends:
-            text, error = send_result(receipts.get(self._sends[call.id]), "its channel")
+    def _open_result(
+        self, call: ToolCall, why: str, receipts: Mapping[int, Receipt], kept: Mapping[int, str]
+    ) -> ToolResult:
+        number = self._sends.get(call.id)
+        if number is not None:
+            text, error = send_result(receipts.get(number), "its channel")
+            if kept.get(number):
+                text += f" The words are kept as draft {kept[number]}."
             return ToolResult(call.id, (Text(text),), error)
+        if call_action(self.desk, call) == RESEND:
+            names = self.desk.tools[call.name].parse(call.arguments).get("ids") or ()
+            return ToolResult(call.id, (Text(how_far(self.desk, names, why, self._resent(call.id))),), True)
         return ToolResult(call.id, (Text(GIVEN_UP[why]),), True)
 
-    def restore(self, receipts: Mapping[int, Receipt]) -> None:
-        """After a restart: stored results stand, an explicit send states its entry, the rest was interrupted."""
+    def _resent(self, call_id: str) -> dict[str, Receipt | None]:
+        """What a resend had admitted, by draft, and what became of each."""
+        posts: dict[str, list[OutboxEntry]] = {}
+        with self.desk.system.store.snapshot() as snap:
+            for entry in outbox.of_turn(snap, self.turn.agent, self.turn.number):
+                if entry.call_id == call_id and entry.copied:
+                    posts.setdefault(entry.copied, []).append(entry)
+        return {draft: post_state(parts) for draft, parts in posts.items()}
+
+    def restore(self, receipts: Mapping[int, Receipt], kept: Mapping[int, str]) -> None:
+        """After a restart: stored results stand, an explicit send states its entry, the rest was interrupted.
+
+        `kept`: the drafts that keep the words of such posts, by number.
+        """
         turn = self.turn
         with self.desk.system.store.snapshot() as snap:
             stored = turn_records.results(snap, turn.room, turn.agent, turn.number, self.round.number)
             self._opened.update(_opened_before(snap, self.calls.values(), stored, self.desk.tools))
         for call in self.calls.values():
-            kept = stored.get(call.id)
-            ends = kept is not None and not kept.is_error and bare_name(call.name) == "skip_reply"
+            answer = stored.get(call.id)
+            ends = answer is not None and not answer.is_error and bare_name(call.name) == "skip_reply"
             self.ends_turn = self.ends_turn or ends
-            self._results[call.id] = stored.get(call.id) or self._open_result(call, "interrupted", receipts)
+            self._results[call.id] = stored.get(call.id) or self._open_result(call, "interrupted", receipts, kept)
         self._on_disk.update(self.calls)
 
 

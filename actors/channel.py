@@ -7,7 +7,6 @@ here, later ones queue behind it. Publishers run on a pool or on an event loop, 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..messages.address import Address
 from ..messages.mail import (
@@ -18,43 +17,36 @@ from ..messages.mail import (
     AttemptEnded,
     AttemptOut,
     AttemptStored,
-    Letters,
+    Dropping,
     OutcomeStored,
     PostEnded,
     PostNow,
-    Receipt,
     Rerelease,
     StillBehind,
     TryAgain,
-    WriteAgain,
 )
-from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after
+from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after, waits
 from ..messages.posts import Delivered, NotSent, OutboxEntry, Outcome, Unknown
-from ..messages.receipts import owes_notice
-from ..storage import Op, outbox, owing, turns
+from ..storage import outbox, owing, turns
 from .desk import Surfaces
 from .dispatcher import handles
-from .doorkeeper import Doorkeeper
-from .posted import post_state
+from .post_queue import RESTING, WRITE_AGAIN, PostQueue, puts
+from .posted import debt_of, owed_by, post_state
 from .publishing import publish
-from .system import System, Task, Timer
+from .system import System, Task
 
 _log = logging.getLogger(__name__)
-WRITE_AGAIN = 1.0
 PRUNE_EVERY = 100
 
 
-class Channel(Doorkeeper):
+class Channel(PostQueue):
     """The actor of one channel."""
 
     def __init__(self, system: System, address: Address, surfaces: Surfaces) -> None:
         super().__init__(system, address, surfaces)
-        self.queue: list[PostNow] = []
         self.attempt = 0
         self.part = 0
-        self.state = "idle"
         self.task: Task | None = None
-        self.timer: Timer | None = None
         self.outcomes = 0
         self.nudged = False
         self.retry_in: float | None = None
@@ -73,7 +65,8 @@ class Channel(Doorkeeper):
 
     def may_park(self) -> bool:
         """It may go when nothing is being posted, opened or written, and no timer is its own."""
-        return self.state == "idle" and not self.queue and not self.presence.busy and not self.outflow.busy
+        waits = bool(self.queue or self.dropping)
+        return self.state == "idle" and not waits and not self.presence.busy and not self.outflow.busy
 
     def busy(self) -> bool:
         """An attempt that is out, and for how long its head waits, are nowhere else."""
@@ -82,7 +75,7 @@ class Channel(Doorkeeper):
     def replaced(self) -> None:
         """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""
         out = [AttemptOut(self.attempt, self.queue[0], self.part)] if self.state == "posting" else []
-        self.leave(*out, *self.presence.unfinished())
+        self.leave(*out, *(Dropping(post) for post in self.dropping), *self.presence.unfinished())
 
     @handles(AttemptOut)
     def attempt_out(self, mail: AttemptOut) -> None:
@@ -96,7 +89,7 @@ class Channel(Doorkeeper):
     @handles(PostNow)
     def post_now(self, mail: PostNow) -> None:
         """A post's turn has come: it takes its place behind what waits here."""
-        if mail in self.queue:
+        if mail in self.queue or mail in self.dropping:
             return
         parts = self._parts(mail)
         receipt = post_state(parts)
@@ -108,19 +101,17 @@ class Channel(Doorkeeper):
             self._queue_behind(mail, parts)
         self._advance()
 
-    def _parts(self, post: PostNow) -> list[OutboxEntry]:
-        with self.system.store.snapshot() as snap:
-            return outbox.of_post(snap, post.agent, post.turn, post.number)
-
     def _queue_behind(self, post: PostNow, parts: Sequence[OutboxEntry]) -> None:
         reason = "an earlier message to this channel waits"
-        queued = [replace(p, state="queued", reason=reason) for p in parts if p.state == "admitted"]
+        queued = [waits(p, reason) for p in parts if p.state == "admitted"]
         if not queued:
             return
-        letters = self._told(post, [p for p in parts if p.state != "admitted"] + queued)
+        whole = [p for p in parts if p.state != "admitted"] + queued
+        letters = self._told(post, whole)
         # Not written again as it is, like an outcome: the post may have left by then.
         me = self.address
-        self.system.commit(_puts(queued), letters, lambda _: ((me, StillBehind(post)),))
+        ops = (*puts(queued), *(owing.put(debt) for debt in owed_by(parts, whole)))
+        self.system.commit(ops, letters, lambda _: ((me, StillBehind(post)),))
 
     @handles(StillBehind)
     def still_behind(self, mail: StillBehind) -> None:
@@ -132,7 +123,7 @@ class Channel(Doorkeeper):
 
     def _advance(self) -> None:
         """Try the head, if nothing is under way."""
-        if self.state not in ("idle", "waiting") or not self.queue:
+        if self.state not in RESTING or not self.queue:
             return
         if self.state == "waiting" and self.timer is not None:
             return
@@ -229,11 +220,14 @@ class Channel(Doorkeeper):
         if part.state == "delivered" or not isinstance(mail.outcome, Delivered):
             return
         corrected = after_attempt(part, mail.outcome, True, self.system.clock.now())
-        parts = [corrected if p.part == corrected.part else p for p in self._parts(mail.post)]
+        before = self._parts(mail.post)
+        parts = [corrected if p.part == corrected.part else p for p in before]
         receipt = post_state(parts)
         ops = outbox.put(corrected)
-        if receipt is None or not owes_notice(receipt.state):
-            ops = (*ops, owing.delete(part.agent, part.turn, part.number))
+        if receipt is not None and receipt.state == "delivered":
+            # Its author is not told of a loss any more, but the draft that keeps the words is settled.
+            debts = owed_by(before, parts)
+            ops = (*ops, owing.delete(debt_of(part.agent, receipt)), *(owing.put(debt) for debt in debts))
         self._trace(part, corrected)
         self._write(ops, (*self._told(mail.post, parts), (self.address, TryAgain("a late confirmation"))))
 
@@ -244,8 +238,9 @@ class Channel(Doorkeeper):
             outcome = Delivered(part.message_id)  # an earlier attempt was confirmed while this one was out
         surface = self.surfaces.get(self.at.server)
         keeps = surface is not None and surface.keeps_keys
+        retries = surface is None or surface.retries
         self.task = None
-        ended = after_attempt(part, outcome, keeps, self.system.clock.now())
+        ended = after_attempt(part, outcome, keeps, self.system.clock.now(), retries=retries)
         parts = self._parts(post)
         changed = [ended, *rest_after(parts, ended)]
         now = {p.part: p for p in (*parts, *changed)}
@@ -253,10 +248,7 @@ class Channel(Doorkeeper):
         self.state = "writing"
         self.attempt = self.system.stream_id()
         self.retry_in = backoff(ended) if ended.state == "queued" else None
-        ops = _puts(changed)
-        receipt = post_state(whole)
-        if receipt is not None and owes_notice(receipt.state):
-            ops = (*ops, owing.put(post.agent, post.turn, post.number, receipt.state))
+        ops = (*puts(changed), *(owing.put(debt) for debt in owed_by(parts, whole)))
         self._trace(part, ended)
         news = self._told(post, whole) if part.state != "queued" or ended.state != "queued" else ()
         self._write(ops, (*news, (self.address, OutcomeStored(self.attempt))))
@@ -271,24 +263,6 @@ class Channel(Doorkeeper):
             self.system.trace(
                 "speech-route-failed", reason=after.reason, textLen=len(before.text), outcome=after.state, **fields
             )
-
-    def _told(self, post: PostNow, parts: Sequence[OutboxEntry]) -> Letters:
-        receipt: Receipt | None = post_state(parts)
-        return () if receipt is None else ((GATEWAY, PostEnded(post.agent, receipt)),)
-
-    def _write(self, ops: Sequence[Op], letters: Letters, tries: int = 0) -> None:
-        again = WriteAgain(tuple(ops), letters, tries + 1)
-        me = self.address
-        self.system.commit(tuple(ops), letters, lambda _: ((me, again),))
-
-    @handles(WriteAgain)
-    def write_again(self, mail: WriteAgain) -> None:
-        """The store refused an outcome: it has happened, so it is written again until it stands."""
-        if mail.tries % 2:
-            later = WriteAgain(mail.ops, mail.letters, mail.tries + 1)
-            self.system.after(min(WRITE_AGAIN * mail.tries, 30.0), self.address, later)
-        else:
-            self._write(mail.ops, mail.letters, mail.tries)
 
     @handles(OutcomeStored)
     def outcome_stored(self, mail: OutcomeStored) -> None:
@@ -317,7 +291,7 @@ class Channel(Doorkeeper):
     @handles(TryAgain)
     def try_again(self, mail: TryAgain) -> None:
         """The backoff is over, or the server is connected: try the head."""
-        if self.state not in ("idle", "waiting"):
+        if self.state not in RESTING:
             # An attempt is out, perhaps from before the server was back: its failure is no reason to wait.
             self.nudged = self.nudged or bool(mail.why)
         else:
@@ -358,7 +332,3 @@ class Channel(Doorkeeper):
         """Say what waits here."""
         state = {"state": self.state, "waiting": len(self.queue), "open": self.presence.is_open}
         self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
-
-
-def _puts(entries: Sequence[OutboxEntry]) -> tuple[Op, ...]:
-    return tuple(op for entry in entries for op in outbox.put(entry))

@@ -24,6 +24,7 @@ class Surface:
     """What a host registered for one server: its publisher and the callbacks beside it.
 
     `limit` in `unit` per post, None for none. `keeps_keys`: the server answers a repeated key with its first post.
+    `retries`: what was not sent waits and is tried again.
     `chunk`, `complete`: show what is being written; `strict`: only what is sure to be posted, round by round.
     `loop`: where coroutine functions run; None for the runtime's own loop.
     """
@@ -40,6 +41,7 @@ class Surface:
     complete: Callable[..., Any] | None = None
     strict: bool = False
     loop: asyncio.AbstractEventLoop | None = None
+    retries: bool = True
 
 
 class Surfaces:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ..messages.drafts import Draft, draft_id, draft_of, retained_of, settled
 from ..messages.mail import Offer
 from ..messages.places import ChannelRef
+from ..messages.posts import Debt
 from ..messages.prose.decisions import DraftState, NewDraft
 from ..messages.prose.routing import Retained
 from ..storage import Op, drafts, outbox
@@ -24,8 +25,10 @@ class DraftBook:
         self._drafts: dict[str, Draft] = {}
         self._changed: dict[str, Draft] = {}
         self._last = self._minted = 0
-        # Notices of late outcomes that are on their way, with the drafts in their unit.
-        self.late: dict[tuple[int, int], Offer] = {}
+        # Notices of late outcomes that are on their way, with the drafts in their unit; by debt and state told.
+        self.late: dict[tuple[Debt, str], Offer] = {}
+        # Drafts that a call is sending again, with that call's id.
+        self.claims: dict[str, str] = {}
         self.read()
 
     def read(self) -> None:
@@ -51,17 +54,22 @@ class DraftBook:
         self._minted += 1
         return draft_id(self._agent, 0, self._minted, self._drafts)
 
-    def add(self, new: NewDraft | None, turn: int, at: float) -> None:
-        """Keep a new draft; `at` in Unix seconds."""
+    def add(self, new: NewDraft | None, turn: int, at: float, post: int | None = None) -> None:
+        """Keep a new draft; `at` in Unix seconds, `post`: the number of the post that it keeps the words of."""
         if new is not None and new.id not in self._drafts:
             self._last += 1
-            self._put(draft_of(new, self._agent, self._last, turn, at))
+            self._put(draft_of(new, self._agent, self._last, turn, at, post))
 
     def settle(self, found: str, state: DraftState, sent_to: ChannelRef | None = None, ids: Iterable[str] = ()) -> None:
         """A draft after an attempt, or set aside."""
         draft = self._drafts.get(found)
         if draft is not None:
             self._put(settled(draft, state, sent_to, ids))
+
+    def of_post(self, turn: int, number: int) -> Draft | None:
+        """The draft that keeps the words of a post."""
+        made = (draft for draft in self._drafts.values() if (draft.turn, draft.post) == (turn, number))
+        return next(made, None)
 
     def get(self, found: str) -> Draft | None:
         """A draft by its id."""
@@ -70,6 +78,15 @@ class DraftBook:
     def newest_first(self) -> list[Draft]:
         """All of them."""
         return sorted(self._drafts.values(), key=lambda draft: -draft.number)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The ids of what the next unit has to write."""
+        return tuple(self._changed)
+
+    def change(self, ids: Iterable[str]) -> None:
+        """The store refused these: they are to be written as they are now."""
+        self._changed.update((found, self._drafts[found]) for found in ids if found in self._drafts)
 
     def flush(self) -> tuple[Op, ...]:
         """What the next unit has to write; handed over once."""

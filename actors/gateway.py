@@ -23,11 +23,13 @@ from ..messages.mail import (
     agent_address,
     channel_address,
 )
+from ..messages.outcomes import surplus
 from ..messages.places import ChannelRef
 from ..messages.posts import OutboxEntry
 from ..storage import outbox
 from .dispatcher import StoredActor, handles
 from .posted import post_state
+from .waiting_posts import waiting_posts
 
 RELEASE_AGAIN = 1.0
 
@@ -54,6 +56,14 @@ class Gateway(StoredActor):
             self._put(agent, link)
         for agent in list(self.links):
             self._release(agent)
+        self._keep_bounds()
+
+    def _keep_bounds(self) -> None:
+        """Too many posts wait: their channels give the oldest up, and each author is told (prose 11.3)."""
+        with self.system.store.snapshot() as snap:
+            waiting = [post for post in waiting_posts(snap) if not post.is_being_sent]
+        for index, reason in surplus([post.parts[0].agent for post in waiting]):
+            self.system.tell(channel_address(waiting[index].parts[0].at), waiting[index].drop(reason))
 
     def _put(self, agent: str, link: Link) -> None:
         chain = self.links.setdefault(agent, [])
@@ -93,8 +103,10 @@ class Gateway(StoredActor):
                 posts.setdefault(entry.number, []).append(entry)
         if not posts:
             return False
-        last = post_state(posts[max(posts)])
-        return last is not None and last.state in ("failed", "unknown")
+        parts = posts[max(posts)]
+        last = post_state(parts)
+        # One that had to wait was accepted when it was queued, and holds nothing back (prose 11.3).
+        return last is not None and last.state in ("failed", "unknown") and not any(part.delayed for part in parts)
 
     def _free(self, agent: str, link: Link) -> bool:
         for earlier in self.links[agent]:
@@ -116,6 +128,8 @@ class Gateway(StoredActor):
             self.links.pop(mail.agent, None)
         self.system.tell(agent_address(mail.agent), told)
         self._release(mail.agent)
+        if told.state == "queued":
+            self._keep_bounds()
 
     @handles(Rerelease)
     def rerelease(self, mail: Rerelease) -> None:

@@ -8,21 +8,31 @@ from ..messages.address import ReplyTo
 from ..messages.blocks import Text
 from ..messages.mail import Offer, Receipt, Withhold, agent_address
 from ..messages.notices import notice_row
-from ..messages.receipts import Posted, marker, owes_notice
 from ..messages.turns import Turn
-from ..storage import Snapshot, outbox, owing, registry
-from .aftermath import after_receipt, parts_of, tell_withheld, withhold
+from ..storage import Op, Snapshot, outbox, owing, registry
+from .aftermath import after_receipt, tell_withheld, withhold
 from .desk import Desk
-from .posted import post_state
+from .keeping import write_drafts
+from .posted import debt_of, post_state
 
 
-def owed(snap: Snapshot, agent: str, turn: Turn | None) -> list[Receipt]:
-    """The outcomes that an agent has still to be told, but for those of its present turn."""
-    return [
-        receipt for of_turn, number in owing.all_of(snap, agent)
-        if turn is None or of_turn != turn.number
-        if (receipt := post_state(list(outbox.of_post(snap, agent, of_turn, number)))) is not None
-    ]
+def owed(snap: Snapshot, agent: str, turn: Turn | None) -> tuple[list[Receipt], tuple[Op, ...]]:
+    """The outcomes that an agent has still to be told, but for those of its present turn; and what is owed no more.
+
+    That a post waits is owed no more once it has come to its end, which is owed itself.
+    """
+    receipts: list[Receipt] = []
+    gone: list[Op] = []
+    for debt in owing.all_of(snap, agent):
+        _, of_turn, number, _ = debt
+        if turn is not None and of_turn == turn.number:
+            continue
+        receipt = post_state(outbox.of_post(snap, agent, of_turn, number))
+        if receipt is None or debt_of(agent, receipt) != debt:
+            gone.append(owing.delete(debt))
+        else:
+            receipts.append(receipt)
+    return receipts, tuple(gone)
 
 
 def past_turn(desk: Desk, number: int) -> Turn:
@@ -32,36 +42,29 @@ def past_turn(desk: Desk, number: int) -> Turn:
 
 
 def late_notice(desk: Desk, told: Receipt) -> Offer | None:
-    """The notice of an outcome that the turn's receipt could not tell; None where nothing is owed.
+    """The notice of what the turn's receipt could not tell of a post; None where nothing is owed.
 
-    A draft that was copied into the post is settled all the same, and failed words become one (prose 11.3).
+    Drafts that the outcome settles or makes are written in the same unit (prose 11.3).
     """
     agent, system = desk.spec.name, desk.system
-    made = desk.book.late.get((told.turn, told.number))
+    debt = debt_of(agent, told)
+    made = desk.book.late.get((debt, told.state))
     if made is not None:
         return made  # the store refused it, and with it the draft that it keeps
     with system.store.snapshot() as snap:
-        owes = owes_notice(told.state) and owing.is_owed(snap, agent, told.turn, told.number)
+        if not owing.is_owed(snap, debt):
+            return None
         known = registry.channel(snap, told.at)
-    if not owes and told.state != "delivered":
+    notice = after_receipt(desk, past_turn(desk, told.turn), told, known.label if known else "", late=True).notice
+    paid = owing.delete(debt)
+    if notice is None:
+        write_drafts(desk, (paid,))
         return None
-    past = past_turn(desk, told.turn)
-    kept = {draft.id for draft in desk.book.newest_first()}
-    after_receipt(desk, past, told, "", late=True)
-    ops = desk.book.flush()
-    if not owes:
-        if ops:
-            system.commit(ops)
-        return None
-    new = next((draft.id for draft in desk.book.newest_first() if draft.id not in kept), "")
-    length = sum(len(part.text) for part in parts_of(desk, past, told.number))
-    notice = marker(Posted(told.at, length), told, known.label if known else "", new)
-    row = notice_row(f"{agent}/{told.turn}/late{told.number}", notice, desk.now(), agent)
+    ops = (*desk.book.flush(), paid)
+    row = notice_row(f"{agent}/{told.turn}/late{told.number}{told.state}", notice, desk.now(), agent)
     size = sum(len(b.text) for b in row.content if isinstance(b, Text))
-    debt = (agent, told.turn, told.number)
-    reply = ReplyTo(agent_address(agent), told)
-    offer = Offer(row, size, ops=(*ops, owing.delete(*debt)), own=True, reply=reply, owed=debt)
-    desk.book.late[told.turn, told.number] = offer
+    offer = Offer(row, size, ops=ops, own=True, reply=ReplyTo(agent_address(agent), told), owed=debt)
+    desk.book.late[debt, told.state] = offer
     return offer
 
 

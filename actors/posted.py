@@ -6,10 +6,10 @@ Pure functions of outbox entries; the Channel tells receipts by them and a resta
 from collections.abc import Sequence
 
 from ..messages.mail import Receipt
-from ..messages.posts import OutboxEntry, PostState
-from ..messages.receipts import LOST
+from ..messages.posts import Debt, OutboxEntry, PostState
+from ..messages.receipts import LOST, owes_notice
 
-_WORST: tuple[PostState, ...] = ("failed", "expired", "unknown", "queued")
+_WORST: tuple[PostState, ...] = ("failed", "expired", "unknown", "queued", "withheld", "withdrawn")
 _DELIVERED: PostState = "delivered"
 
 
@@ -29,6 +29,30 @@ def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
         arrived = states.count(_DELIVERED)
         worst, reason = "unknown", f"{arrived} of {len(parts)} parts arrived; {reason}" if arrived else reason
     return Receipt(first.turn, first.number, first.at, worst, reason, ids, first.call_id)
+
+
+def debt_of(agent: str, told: Receipt) -> Debt:
+    """What a receipt's author is owed, if anything."""
+    return agent, told.turn, told.number, "delayed" if told.state == "queued" else "ended"
+
+
+def owed_by(before: Sequence[OutboxEntry], after: Sequence[OutboxEntry]) -> list[Debt]:
+    """What a step of a post owes its author, to be written in the step's unit (prose 11.3).
+
+    Once that it has to wait; what it came to where that is no plain delivery: it did not arrive, it arrived late,
+    somebody was told otherwise, or a draft's words were in it.
+    """
+    told, was = post_state(after), post_state(before)
+    if told is None:
+        return []
+    debt = debt_of(after[0].agent, told)
+    if told.state == "queued":
+        return [] if any(part.delayed for part in before) else [debt]
+    if owes_notice(told.state):
+        return [debt]
+    otherwise = was is not None and owes_notice(was.state)
+    settles = otherwise or any(part.delayed or part.copied for part in after)
+    return [debt] if told.state == "delivered" and settles else []
 
 
 def _worst(states: Sequence[PostState]) -> PostState:

@@ -16,6 +16,7 @@ from ..messages.blocks import Text
 from ..messages.mail import Decide, Decided, DecisionStored, Offer, Relabel, Typing, TypingAgain, room_address
 from ..messages.notices import channel_opened, notice_row
 from ..messages.places import ChannelRef
+from ..messages.posts import Debt
 from ..messages.registry import ChannelRecord, Desired
 from ..storage import Op, Snapshot, owing, registry
 from .desk import Surface, Surfaces
@@ -53,7 +54,7 @@ class Presence:
         self._surfaces = surfaces
         self._record: ChannelRecord | None = None
         self._confirmed = False
-        self._debt = (f"opened {at}", 0, 0)
+        self._debt: Debt = (f"opened {at}", 0, 0, "opened")
         self._owes = False
         self._serial = 0
         self._operations: deque[Operation] = deque()
@@ -67,7 +68,7 @@ class Presence:
         """Read the record; what was heard from needs no opening."""
         self._record = registry.channel(snapshot, self._at)
         self._confirmed = self._record is None or self._record.source == "received"
-        self._owes = owing.is_owed(snapshot, *self._debt)
+        self._owes = owing.is_owed(snapshot, self._debt)
 
     @property
     def is_open(self) -> bool:
@@ -161,7 +162,7 @@ class Presence:
         ops: tuple[Op, ...] = (registry.put_channel(operation.applied(record)),)
         if operation.desired is not None:
             by_post = operation.asked is None
-            ops = (*ops, owing.put(*self._debt, "opened") if by_post else owing.delete(*self._debt))
+            ops = (*ops, owing.put(self._debt) if by_post else owing.delete(self._debt))
         me, serial = self._me, self._serial
         self._system.commit(
             ops, ((me, DecisionStored(serial)),), lambda exc: ((me, DecisionStored(serial, str(exc))),)
@@ -231,7 +232,7 @@ class Presence:
         now = self._system.clock.now()
         row = notice_row(f"open/{self._at}/{now:.6f}", channel_opened(self._at, self._record.label), now)
         size = sum(len(block.text) for block in row.content if isinstance(block, Text))
-        forget = (owing.delete(*self._debt),)
+        forget = (owing.delete(self._debt),)
         offer = Offer(row, size, ops=forget, own=True, reply=ReplyTo(self._me, 0), owed=self._debt)
         return room_address(author.room), offer
 

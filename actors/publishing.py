@@ -24,7 +24,7 @@ _told_what_to_return: set[str] = set()
 def _post(surface: Surface, part: OutboxEntry) -> Post:
     return Post(
         surface.server, part.at.channel, part.thread, part.text, part.agent, part.key, part.written_at,
-        len(part.attempts),
+        len(part.attempts), part.delayed,
     )
 
 

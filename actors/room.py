@@ -45,6 +45,7 @@ from ..messages.mail import (
 )
 from ..messages.notices import notice_row, routing
 from ..messages.places import Place
+from ..messages.posts import Debt
 from ..messages.prose_notices import mode_changed
 from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
@@ -131,12 +132,12 @@ class Room(StoredActor):
             for to, answer in mail.told(error):
                 self.system.tell(to, answer)
             return
-        if mail.owed is None or self._owes(*mail.owed):
+        if mail.owed is None or self._owes(mail.owed):
             self._accept(mail)
 
-    def _owes(self, agent: str, turn: int, number: int) -> bool:
+    def _owes(self, debt: Debt) -> bool:
         with self.system.store.snapshot() as snap:
-            return owing.is_owed(snap, agent, turn, number)
+            return owing.is_owed(snap, debt)
 
     def _full(self, size: int) -> bool:
         waiting = self.state.waiting

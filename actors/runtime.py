@@ -147,7 +147,7 @@ class Opened:
 
     def surface(
         self, server: str, function: Callable[..., Any], keeps_keys: bool, limit: int | None, unit: LengthUnit,
-        callbacks: Callbacks, loop: asyncio.AbstractEventLoop | None,
+        callbacks: Callbacks, loop: asyncio.AbstractEventLoop | None, retries: bool = True,
     ) -> None:
         """Register a server's publisher; what waits for it is tried at once."""
         for name, value in (("the publisher", function), *callbacks.named().items()):
@@ -156,7 +156,7 @@ class Opened:
         check_limit(limit, unit)
         self.surfaces.put(Surface(
             server, function, keeps_keys, limit, unit, callbacks.typing, callbacks.open, callbacks.close,
-            callbacks.chunk, callbacks.complete, callbacks.strict, loop,
+            callbacks.chunk, callbacks.complete, callbacks.strict, loop, retries,
         ))
         self.house.surface_is_up(server)
 
@@ -285,13 +285,14 @@ class Runtime:
         self, server: str, *, keeps_keys: bool = False, limit: int | None = None, unit: LengthUnit = "chars",
         typing: Callable[..., Any] | None = None, open: Callable[..., Any] | None = None,  # noqa: A002
         close: Callable[..., Any] | None = None, chunk: Callable[..., Any] | None = None,
-        complete: Callable[..., Any] | None = None, strict: bool = False,
+        complete: Callable[..., Any] | None = None, strict: bool = False, retry: bool = True,
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`, plain or async.
 
         It takes a Post and returns the message id, or Delivered, NotSent or Unknown; NotSent may be raised.
-        `keeps_keys`: the server answers a repeated `post.key` with its first post, so retrying is safe. `limit` in
-        `unit`: longer texts are split. Callbacks, plain or async: typing(server, channel, thread, on, author),
+        `keeps_keys`: the server answers a repeated `post.key` with its first post, so retrying is safe. `retry`: what
+        was not sent waits and is tried again; without it the author is told at once. `limit` in `unit`: longer texts
+        are split. Callbacks, plain or async: typing(server, channel, thread, on, author),
         open(server, channel), close(server, channel); chunk(server, channel, thread, stream, index, text) and
         complete(server, channel, thread, stream, text) show what is being written, `strict` only what will be
         posted. Raises InvalidSetting.
@@ -301,7 +302,7 @@ class Runtime:
 
         def register(function: F) -> F:
             callbacks = Callbacks(typing, open, close, chunk, complete, strict)
-            self._opened.surface(server, function, keeps_keys, limit, unit, callbacks, None)
+            self._opened.surface(server, function, keeps_keys, limit, unit, callbacks, None, retry)
             return function
 
         return register

@@ -122,7 +122,7 @@ class AsyncRuntime:
         self, server: str, *, keeps_keys: bool = False, limit: int | None = None, unit: LengthUnit = "chars",
         typing: Callable[..., Any] | None = None, open: Callable[..., Any] | None = None,  # noqa: A002
         close: Callable[..., Any] | None = None, chunk: Callable[..., Any] | None = None,
-        complete: Callable[..., Any] | None = None, strict: bool = False,
+        complete: Callable[..., Any] | None = None, strict: bool = False, retry: bool = True,
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`; a coroutine function runs on this loop. See `Runtime`."""
         opened = self._open("publisher()")
@@ -131,7 +131,7 @@ class AsyncRuntime:
 
         def register(function: F) -> F:
             callbacks = Callbacks(typing, open, close, chunk, complete, strict)
-            opened.surface(server, function, keeps_keys, limit, unit, callbacks, loop)
+            opened.surface(server, function, keeps_keys, limit, unit, callbacks, loop, retry)
             return function
 
         return register

@@ -12,18 +12,19 @@ from ..messages.address import ReplyTo
 from ..messages.mail import ENDINGS_THAT_SETTLE, ChainDeadline, EndTurn, Finish, Receipt, TurnClosed
 from ..messages.notices import notice_row
 from ..messages.places import ChannelRef
-from ..messages.posts import OutboxEntry
+from ..messages.posts import Debt, OutboxEntry
 from ..messages.prose import Link, judge
-from ..messages.receipts import Posted, owes_notice, turn_notices
+from ..messages.receipts import Posted, turn_notices
 from ..messages.request import ErrorRecord
 from ..messages.rows import Row
-from ..messages.turns import Ending, Turn
+from ..messages.turns import Ending, OwedNotice, Turn
 from ..messages.wakes import Wake
 from ..storage import Op, outbox, owing, registry
-from .aftermath import after_receipt
+from ..storage import turns as turn_records
+from .aftermath import Judged, after_receipt
 from .desk import Desk
-from .posted import post_state
-from .rounds import owed_rows
+from .posted import debt_of, post_state
+from .rounds import calls_of, owed_rows
 from .system import Letter, Timer, operator_line
 
 HARD_DOWN = 3
@@ -43,6 +44,8 @@ class TurnEnd:
         self.receipts: dict[int, Receipt] = {}
         self.error: ErrorRecord | None = None
         self.turn: Turn | None = None
+        self.paid: set[Debt] = set()
+        self.kept: dict[int, str] = {}
         self._links: dict[int, Link] = {}
         self.closing = False
         self.finished = False
@@ -67,16 +70,26 @@ class TurnEnd:
 
     def told(self) -> tuple[Op, ...]:
         """The debts that this unit pays: by a send's own result, or by the notices that go with it."""
-        turn = self.turn_number
-        return tuple(
-            owing.delete(self.desk.spec.name, turn, number) for number, receipt in self.receipts.items()
-            if owes_notice(receipt.state)
-        )
+        return tuple(owing.delete(debt) for debt in sorted(self.paid))
 
-    @property
-    def turn_number(self) -> int:
-        """The turn's number, from any of its receipts."""
-        return next((receipt.turn for receipt in self.receipts.values()), 0)
+    def pay(self, told: Receipt) -> Debt:
+        """The author hears of this outcome by what is written next."""
+        debt = debt_of(self.desk.spec.name, told)
+        self.paid.add(debt)
+        return debt
+
+    def _unpaid(self, debt: Debt) -> bool:
+        with self.desk.system.store.snapshot() as snap:
+            return debt not in self.paid and owing.is_owed(snap, debt)
+
+    def owe(self, judged: Judged, told: Receipt) -> Turn:
+        """The turn that owes the notice of a judged outcome, if that has still to be told."""
+        debt, notice = debt_of(self.desk.spec.name, told), judged.notice
+        unpaid = self._unpaid(debt)
+        self.pay(told)
+        if notice is None or not unpaid:
+            return judged.turn
+        return replace(judged.turn, owed=(*judged.turn.owed, OwedNotice(notice.text, notice.metadata)))
 
     # --- the last transaction
 
@@ -220,10 +233,20 @@ class TurnEnd:
 
     # --- after a restart
 
+    def take_back(self, turn: Turn) -> Turn:
+        """The turn as the outcomes on disk leave it, after the store refused what was to tell them."""
+        self.paid.clear()
+        return self.restore(turn)
+
     def restore(self, turn: Turn) -> Turn:
         """Read the turn's posts and their outcomes from the outbox; the turn as these outcomes leave it."""
         with self.desk.system.store.snapshot() as snap:
             entries = list(outbox.of_turn(snap, turn.agent, turn.number))
+            stored = turn_records.results(snap, turn.room, turn.agent, turn.number, turn.round.number) if (
+                turn.round is not None
+            ) else {}
+            debts = {debt for debt in owing.all_of(snap, turn.agent) if debt[1] == turn.number}
+        open_calls = set[str]() if turn.round is None else {c.id for c in calls_of(turn.round)} - set(stored)
         by_number: dict[int, list[OutboxEntry]] = {}
         for entry in entries:
             by_number.setdefault(entry.number, []).append(entry)
@@ -232,18 +255,33 @@ class TurnEnd:
             receipt = post_state(parts)
             if receipt is not None:
                 self.receipts[number] = receipt
-                turn = self._judged_again(turn, receipt, parts)
+                turn = self._judged_again(turn, receipt, parts, receipt.call_id in open_calls)
+        # That a post has to wait is owed no more once it has come to its end.
+        self.paid |= {debt for debt in debts if debt[3] == "delayed" and not self._waits(debt[2])}
         return turn
 
-    def _judged_again(self, turn: Turn, receipt: Receipt, parts: Sequence[OutboxEntry]) -> Turn:
-        """An outcome that the record may not know of is judged again; one that it knows changes nothing."""
+    def _waits(self, number: int) -> bool:
+        told = self.receipts.get(number)
+        return told is not None and told.state == "queued"
+
+    def _judged_again(
+        self, turn: Turn, receipt: Receipt, parts: Sequence[OutboxEntry], told_by_call: bool
+    ) -> Turn:
+        """An outcome that the record may not know of is judged again; one that it knows changes nothing.
+
+        Where an open call's result tells it, there is no notice; what was cut is kept as a draft all the same.
+        """
         link = parts[0].link
-        if link is None:
+        owed = self._unpaid(debt_of(turn.agent, receipt))
+        first = link is not None and receipt.state == "delivered" and all(e.link != link for e in turn.events)
+        if not owed and not first:
             return turn
-        with self.desk.system.store.snapshot() as snap:
-            owed = owing.is_owed(snap, turn.agent, turn.number, receipt.number)
-        unknown = owed or (receipt.state == "delivered" and all(event.link != link for event in turn.events))
-        return after_receipt(self.desk, turn, receipt, "").turn if unknown else turn
+        judged = after_receipt(self.desk, turn, receipt, self.label(receipt.at))
+        if not told_by_call:
+            return self.owe(judged, receipt)
+        self.pay(receipt)
+        self.kept[receipt.number] = judged.draft
+        return judged.turn
 
     def resume(self, turn: Turn) -> None:
         """A turn whose last transaction is on disk: wait for what is still out."""

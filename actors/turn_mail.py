@@ -9,6 +9,7 @@ from ..messages.mail import (
     ChainDeadline,
     CompileSlice,
     Decided,
+    Dropped,
     ResultsReplaced,
     ResultStored,
     Retry,
@@ -78,6 +79,13 @@ class TurnMail(RoomMember):
         """A channel has answered a call of ours."""
         asked: Asked = mail.key
         self.tool_done(decided(mail, asked))
+
+    @handles(Dropped)
+    def dropped(self, mail: Dropped) -> None:
+        """A channel has let a waiting post of ours go, or says why not."""
+        asked: Asked = mail.key
+        if run := self._mine(asked.turn):
+            run.dropped(mail, asked)
 
     @handles(ResultStored)
     def result_stored(self, mail: ResultStored) -> None:

@@ -15,6 +15,7 @@ from ..messages.drafts import Draft
 from ..messages.mail import (
     Boundary,
     BoundaryDone,
+    Dropped,
     Refused,
     ResultStored,
     RoundRefused,
@@ -28,6 +29,7 @@ from ..messages.turns import Turn
 from ..storage import turns as turn_records
 from .admitting import Words
 from .asking import Asking
+from .builtin_tools import Asked
 from .calls import Calls
 from .composer import visible
 from .desk import Desk
@@ -88,7 +90,7 @@ class TurnRound:
             return
         number = turn.round.number
         self.desk.system.commit(
-            (turn_records.put(turn), *self.said.ops),
+            (turn_records.put(turn), *self.said.ops, *self.end.told()),
             (*self.said.letters, (me, RoundStored(turn.number, number))),
             lambda exc: ((me, RoundRefused(turn.number, number, str(exc))),),
         )
@@ -102,8 +104,8 @@ class TurnRound:
         self._tell_operator(mail.error)
         if self.cancel_wanted or self.refusals > len(RESEND):
             self.refusals = 0
-            self.turn, self.said = self.before, None
             self.desk.book.read()
+            self.turn, self.said = self.end.take_back(self.before), None
             if self.cancel_wanted:
                 self._end("cancelled")
             else:
@@ -131,6 +133,11 @@ class TurnRound:
         """A result: store it, then see whether all are in."""
         if self.phase == "tools" and self.calls is not None and self.calls.accepts(mail.turn, mail.round):
             self.calls.done(mail)
+
+    def dropped(self, mail: Dropped, asked: Asked) -> None:
+        """A waiting post that a call takes back is gone, or stays."""
+        if self.phase == "tools" and self.calls is not None and self.calls.accepts(asked.turn, asked.round):
+            self.calls.dropped(mail, asked)
 
     def result_stored(self, mail: ResultStored) -> None:
         """A result is on disk, or the store would not have it: the boundary's unit holds it too."""

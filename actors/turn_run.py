@@ -178,10 +178,10 @@ class TurnRun(TurnRound):
         """Give the turn up (agents.md 6.2); calls that have no result were interrupted."""
         self.end.error = error
         results: tuple[ToolResult, ...] = ()
+        self.turn = self.end.restore(self.turn)
         if (round_ := self.turn.round) is not None:
-            self.turn = self.end.restore(self.turn)
             calls = Calls(self.desk, self.turn, round_, self.send_draft)
-            calls.restore(self.end.receipts)
+            calls.restore(self.end.receipts, self.end.kept)
             results = calls.results()
         self._end("exhausted", results)
 
@@ -226,10 +226,14 @@ class TurnRun(TurnRound):
         return True
 
     def receipt(self, mail: Receipt) -> None:
-        """A post of this turn has an outcome."""
-        self._becomes(self.words.after(self.turn, mail))
-        if mail.call_id and self.phase == "tools" and self.calls is not None:
-            self.calls.posted(mail)
+        """A post of this turn has an outcome; one that has not been resumed yet will read it from the store."""
+        if self.phase == "waiting":
+            return
+        calls = self.calls if self.phase == "tools" else None
+        told_by_call = calls is not None and calls.awaits(mail.call_id)
+        self._becomes(self.words.after(self.turn, mail, told_by_call=told_by_call))
+        if calls is not None and told_by_call:
+            calls.posted(mail)
         self.end.if_settled()
 
     def _becomes(self, turn: Turn) -> None:
@@ -269,6 +273,6 @@ class TurnRun(TurnRound):
             return
         self._typing(True)
         self.calls = Calls(self.desk, self.turn, self.turn.round, self.send_draft)
-        self.calls.restore(self.end.receipts)
+        self.calls.restore(self.end.receipts, self.end.kept)
         self.phase = "tools"
         self._if_all_in()

@@ -5,10 +5,9 @@ turn's record and gives back the next one, so that the record has one owner. Wri
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..messages.drafts import Draft
-from ..messages.mail import GATEWAY, Receipt, SendAgain, Speech, Withhold
+from ..messages.mail import GATEWAY, Receipt, Speech, Withhold
 from ..messages.places import ChannelRef
 from ..messages.receipts import Posted
 from ..messages.request import Done, Event, Msg
@@ -60,17 +59,22 @@ class TurnWords:
             self._speaking.close()
             self._speaking = None
 
-    def after(self, turn: Turn, mail: Receipt) -> Turn:
-        """The turn after a post of it has an outcome; each outcome is judged once."""
+    def after(self, turn: Turn, mail: Receipt, *, told_by_call: bool) -> Turn:
+        """The turn after a post of it has an outcome; each outcome is judged once.
+
+        `told_by_call`: the post is an explicit send whose call is open, so that its result says what became of it.
+        """
         known = self._end.receipts.get(mail.number)
         self._end.receipts[mail.number] = mail
-        if mail.call_id or (known is not None and known.state == mail.state):
+        if told_by_call:
+            self._end.pay(mail)
+        if told_by_call or (known is not None and known.state == mail.state):
             return turn
         judged = after_receipt(self._desk, turn, mail, self._end.label(mail.at))
         link = self._end.link(mail.number)
         if judged.not_shown and self._speaking is not None and link is not None:
             self._speaking.withdraw(link)
-        return judged.turn
+        return self._end.owe(judged, mail)
 
     def withhold(self, turn: Turn, mail: Withhold) -> Turn:
         """A failure before it holds this post back: keep its words, and let the chain go on."""
@@ -83,6 +87,14 @@ class TurnWords:
         after, number, ops = admit_draft(self._desk, turn, call_id, at, draft)
         self._end.expect({number: Posted(at, len(draft.text), call_id)})
         speech = Speech(after.agent, after.number, number, at)
-        again = (self._desk.address, SendAgain(after.number, speech))
-        self._desk.system.commit((turn_records.put(replace(after)), *ops), ((GATEWAY, speech),), lambda _: (again,))
+        unit = (turn_records.put(after), *ops, *self._end.told())
+        me = self._desk.address
+        self._desk.system.commit(
+            unit, ((GATEWAY, speech),), lambda exc: ((me, unsent(after, number, at, call_id, exc)),)
+        )
         return after
+
+
+def unsent(turn: Turn, number: int, at: ChannelRef, call_id: str, error: Exception) -> Receipt:
+    """What becomes of a post that the store would not admit: nothing of it was sent."""
+    return Receipt(turn.number, number, at, "failed", f"it could not be recorded ({error})", (), call_id)

@@ -23,7 +23,8 @@ OPEN: frozenset[DraftState] = frozenset({"held", "unconfirmed"})
 class Draft:
     """One draft. `number` counts an agent's drafts; `at` in Unix seconds; `target` is the target as written.
 
-    `sent_to` and `message_ids`: where a confirmed attempt put it. `reason`, `state`: see prose 9.
+    `sent_to` and `message_ids`: where a confirmed attempt put it. `reason`, `state`: see prose 9. `post`: the number
+    of the turn's post whose words it keeps, None where none was made.
     """
 
     agent: str
@@ -38,6 +39,7 @@ class Draft:
     at: float
     sent_to: ChannelRef | None = None
     message_ids: tuple[str, ...] = ()
+    post: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -45,9 +47,9 @@ class Draft:
         return self.state in OPEN
 
 
-def draft_of(new: NewDraft, agent: str, number: int, turn: int, at: float) -> Draft:
-    """The record of a draft that admission or an outcome made."""
-    return Draft(agent, number, new.id, new.reason, new.text, new.written, new.target, new.state, turn, at)
+def draft_of(new: NewDraft, agent: str, number: int, turn: int, at: float, post: int | None = None) -> Draft:
+    """The record of a draft that admission, or the outcome of `post`, made."""
+    return Draft(agent, number, new.id, new.reason, new.text, new.written, new.target, new.state, turn, at, post=post)
 
 
 def draft_id(agent: str, turn: int, count: int, taken: Collection[str]) -> str:

@@ -4,6 +4,7 @@
 post is tried again only where the server keeps keys. Pure decisions on outbox entries; the Channel carries them out.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,8 @@ from .posts import Attempt, Delivered, NotSent, OutboxEntry, Outcome, PostState,
 FIRST_WAIT = 60.0
 LONGEST_WAIT = 900.0
 EXPIRES = 6 * 3600.0
+MOST_WAITING = 200
+MOST_OF_AGENT = 50
 PUBLISH_DEADLINE = 30.0
 _WAIT = wait_exponential(multiplier=FIRST_WAIT, exp_base=2, max=LONGEST_WAIT)
 
@@ -57,25 +60,41 @@ def begin_attempt(entry: OutboxEntry, now: float) -> OutboxEntry:
     return replace(entry, state="sending", attempts=(*entry.attempts, Attempt(now)))
 
 
-def after_attempt(entry: OutboxEntry, outcome: Outcome, keeps_keys: bool, now: float) -> OutboxEntry:
-    """The entry after an attempt's outcome. `now` in Unix seconds, for the expiry of own words."""
-    state, reason, message_id = _read(outcome, keeps_keys)
+def after_attempt(
+    entry: OutboxEntry, outcome: Outcome, keeps_keys: bool, now: float, *, retries: bool = True
+) -> OutboxEntry:
+    """The entry after an attempt's outcome. `now` in Unix seconds, for the expiry of own words.
+
+    `retries`: whether what was not sent waits and is tried again on this server.
+    """
+    state, reason, message_id = _read(outcome, keeps_keys, retries)
     word = "delivered" if state == "delivered" else "not-sent" if isinstance(outcome, NotSent) else "unknown"
     last = entry.attempts[-1:]
     closed = tuple(replace(a, outcome=word, reason=reason) for a in last if not a.outcome)
     kept = entry.attempts[: -len(closed)] if closed else entry.attempts
     after = replace(entry, state=state, reason=reason, message_id=message_id, attempts=(*kept, *closed))
+    if state == "queued":
+        after = waits(after, reason)
     if state == "queued" and now - entry.written_at >= EXPIRES:
-        reason = f"given up after {EXPIRES / 3600:g} hours: {reason}"
-        return replace(after, state="unknown" if after.may_have_left else "expired", reason=reason)
+        return given_up(after, f"given up after {EXPIRES / 3600:g} hours: {reason}")
     return after
 
 
-def _read(outcome: Outcome, keeps_keys: bool) -> tuple[PostState, str, str]:
+def waits(entry: OutboxEntry, reason: str) -> OutboxEntry:
+    """The entry as one that waits for its channel; why it first had to is kept."""
+    return replace(entry, state="queued", reason=reason, delayed=entry.delayed or reason or "it was not sent")
+
+
+def given_up(entry: OutboxEntry, reason: str) -> OutboxEntry:
+    """The entry after it was given up while it waited; nobody knows whether it is out if an attempt may have left."""
+    return replace(entry, state="unknown" if entry.may_have_left else "expired", reason=reason)
+
+
+def _read(outcome: Outcome, keeps_keys: bool, retries: bool) -> tuple[PostState, str, str]:
     if isinstance(outcome, Delivered):
         return "delivered", "", outcome.id
     if isinstance(outcome, NotSent):
-        return ("failed" if outcome.permanent else "queued"), outcome.reason, ""
+        return ("queued" if retries and not outcome.permanent else "failed"), outcome.reason, ""
     return ("queued" if keeps_keys else "unknown"), outcome.reason, ""
 
 
@@ -85,6 +104,25 @@ def rest_after(parts: Sequence[OutboxEntry], ended: OutboxEntry) -> list[OutboxE
         return []
     reason = f"part {ended.part + 1} of {ended.parts} was not confirmed ({ended.reason}), so this part was not sent"
     return [replace(p, state="failed", reason=reason) for p in parts if p.part > ended.part and not p.ended]
+
+
+def surplus(authors: Sequence[str]) -> list[tuple[int, str]]:
+    """(index, reason) of the waiting posts that are too many, the oldest first. `authors`: of all posts, oldest first.
+
+    50 of one agent and 200 in all may wait (prose 11.3). Every post is somebody's own words: the runtime posts no
+    notices of its own.
+    """
+    gone: dict[int, str] = {}
+    counts = Counter(authors)
+    for index, author in enumerate(authors):
+        if counts[author] > MOST_OF_AGENT:
+            counts[author] -= 1
+            gone[index] = f"more than {MOST_OF_AGENT} messages of yours wait, and this was the oldest"
+    over = len(authors) - len(gone) - MOST_WAITING
+    left = [index for index in range(len(authors)) if index not in gone]
+    for index in left[: max(0, over)]:
+        gone[index] = f"more than {MOST_WAITING} messages wait in all, and this was the oldest"
+    return sorted(gone.items())
 
 
 def backoff(entry: OutboxEntry) -> float:

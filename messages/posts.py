@@ -14,15 +14,20 @@ from .places import ChannelRef
 from .prose.routing import Link
 
 PostState: TypeAlias = Literal[
-    "admitted", "sending", "delivered", "failed", "unknown", "queued", "expired", "withheld"
+    "admitted", "sending", "delivered", "failed", "unknown", "queued", "expired", "withheld", "withdrawn"
 ]
-END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired", "withheld"})
+END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired", "withheld", "withdrawn"})
+Debt: TypeAlias = tuple[str, int, int, str]
+"""What the author of a post has still to be told: (agent, turn, number, "delayed" or "ended")."""
 LengthUnit: TypeAlias = Literal["chars", "bytes", "utf16"]
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What a publisher is asked to post. `key` is the same on every attempt; `written_at` is in Unix seconds."""
+    """What a publisher is asked to post. `key` is the same on every attempt; `written_at` is in Unix seconds.
+
+    `attempt` counts from 1. `delay_reason`: why a post that had to wait is late, else "".
+    """
 
     server: str
     channel: str
@@ -32,6 +37,7 @@ class Post:
     key: str
     written_at: float
     attempt: int
+    delay_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class OutboxEntry:
     `number` is the post's place in its turn's speech chain; `call_id` is set on an explicit send. The rest is what
     admission decided of prose: `whole` text of the post, the envelope as `written`, whether it named its `target`,
     the draft `copied` into it (`wholly`: it is all of it), the envelope's place in its round, and whether a failure
-    before it `holds` it back (hybrid).
+    before it `holds` it back (hybrid). `delayed`: why it first had to wait, "" as long as it never had.
     """
 
     agent: str
@@ -108,6 +114,7 @@ class OutboxEntry:
     wholly: bool = False
     link: Link | None = None
     holds: bool = False
+    delayed: str = ""
 
     @property
     def ended(self) -> bool:

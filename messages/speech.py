@@ -55,7 +55,8 @@ def entries(
 ) -> tuple[OutboxEntry, ...]:
     """The outbox entries of one post, one per part that the platform's limit asks for (prose 5.2, 11.3).
 
-    `at` in Unix seconds. `post`: what admission decided, kept so that an outcome can be judged after a restart.
+    `at` in Unix seconds. `post`: what admission decided, kept so that an outcome can be judged after a restart; None
+    for an explicit send.
     Their keys are the same however often they are computed.
     """
     parts = split(text, limit, unit)
@@ -63,6 +64,7 @@ def entries(
         OutboxEntry(
             turn.agent, turn.incarnation, turn.number, number, index, len(parts), place.at, place.thread, part,
             idempotency_key(turn.agent, turn.incarnation, turn.number, round_, ordinal, index), at, call_id=call_id,
+            whole=text if index == 0 and len(parts) > 1 else "",
         )
         for index, part in enumerate(parts)
     ]
@@ -70,12 +72,16 @@ def entries(
         return tuple(made)
     return tuple(
         replace(
-            entry, whole=post.text if entry.part == 0 and len(made) > 1 else "", written=post.written,
-            prefixed=post.prefixed, target=post.target, copied=post.copied, wholly=post.wholly, link=post.link,
-            holds=turn.mode == "hybrid",
+            entry, written=post.written, prefixed=post.prefixed, target=post.target, copied=post.copied,
+            wholly=post.wholly, link=post.link, holds=turn.mode == "hybrid",
         )
         for entry in made
     )
+
+
+def words_of(parts: Sequence[OutboxEntry]) -> str:
+    """The whole text of a post, byte for byte."""
+    return parts[0].whole or "".join(part.text for part in parts)
 
 
 def post_of(parts: Sequence[OutboxEntry]) -> Post | None:
@@ -83,7 +89,8 @@ def post_of(parts: Sequence[OutboxEntry]) -> Post | None:
     if not parts or parts[0].link is None:
         return None
     first = parts[0]
-    text = first.whole or "".join(part.text for part in parts)
-    link = first.link or Link(0, 0)
     place = Place(first.at, first.thread)
-    return Post(link, place, text, first.written, first.prefixed, first.target, first.copied, first.wholly)
+    return Post(
+        first.link or Link(0, 0), place, words_of(parts), first.written, first.prefixed, first.target, first.copied,
+        first.wholly,
+    )

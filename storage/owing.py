@@ -1,33 +1,35 @@
-"""Owing: outcomes that their author has not been told yet, by (agent, turn, number).
+"""Owing: what the author of a post has not been told yet, by (agent, turn, number, what).
 
-Written by the channel's actor in the unit that stores the outcome; deleted in the unit that stores the notice, so that
-neither a crash nor a late confirmation loses it (design, "What lasts"). Follows no branch. Pure over a snapshot.
+`what` is "delayed" for a post that has to wait and "ended" for an outcome. Written by the channel's actor in the unit
+of that step; deleted in the unit that stores the notice, so that neither a crash nor a late confirmation loses it
+(design, "What lasts"). Follows no branch. Pure over a snapshot.
 """
 
 from typing import Any
 
 from ..messages.codec import encode
+from ..messages.posts import Debt
 from .keys import OWING, key, under
 from .snapshot import Snapshot
 from .units import Op
 
 
-def put(agent: str, turn: int, number: int, state: str) -> Op:
-    """The post ended as `state`, and its author is to be told."""
-    return OWING, key(agent, turn, number), encode([turn, number, state])
+def put(debt: Debt) -> Op:
+    """The author is to be told."""
+    return OWING, key(*debt), encode(list(debt))
 
 
-def delete(agent: str, turn: int, number: int) -> Op:
+def delete(debt: Debt) -> Op:
     """The author is told in this unit, or nothing is owed any more."""
-    return OWING, key(agent, turn, number), None
+    return OWING, key(*debt), None
 
 
-def is_owed(snapshot: Snapshot, agent: str, turn: int, number: int) -> bool:
-    """Whether the outcome of this post has still to be told."""
-    return snapshot.get(OWING, key(agent, turn, number)) is not None
+def is_owed(snapshot: Snapshot, debt: Debt) -> bool:
+    """Whether this has still to be told."""
+    return snapshot.get(OWING, key(*debt)) is not None
 
 
-def all_of(snapshot: Snapshot, agent: str) -> list[tuple[int, int]]:
-    """(turn, number) of every post of an agent whose outcome has still to be told."""
+def all_of(snapshot: Snapshot, agent: str) -> list[Debt]:
+    """All that an agent has still to be told of its posts, in the order of the posts."""
     found: list[Any] = [record for _, record in snapshot.records(OWING, *under(agent))]
-    return [(int(record[0]), int(record[1])) for record in found]
+    return [(str(whose), int(turn), int(number), str(what)) for whose, turn, number, what in found]

@@ -22,6 +22,8 @@ from .agent import BoundaryDone as BoundaryDone
 from .agent import Cancel as Cancel
 from .agent import ChainDeadline as ChainDeadline
 from .agent import CompileSlice as CompileSlice
+from .agent import DraftsRefused as DraftsRefused
+from .agent import Dropped as Dropped
 from .agent import Greeted as Greeted
 from .agent import NothingToDo as NothingToDo
 from .agent import Receipt as Receipt
@@ -75,6 +77,9 @@ from .speech import Complete as Complete
 from .speech import Decide as Decide
 from .speech import Decided as Decided
 from .speech import DecisionStored as DecisionStored
+from .speech import Drop as Drop
+from .speech import Dropping as Dropping
+from .speech import DropStored as DropStored
 from .speech import OutcomeStored as OutcomeStored
 from .speech import PostEnded as PostEnded
 from .speech import PostNow as PostNow

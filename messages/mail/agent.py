@@ -9,6 +9,7 @@ from ..places import ChannelRef, Place
 from ..posts import PostState
 from ..rows import Placed
 from ..turns import Turn
+from .addresses import Letters, Ops
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,27 @@ class Receipt:
     reason: str
     message_ids: tuple[str, ...]
     call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Answer to Drop: the waiting post is gone, or why it is not (`error`)."""
+
+    error: str = ""
+    key: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftsRefused:
+    """The store refused a unit of drafts, by id, with `ops`: it is written again `now`, else in a while.
+
+    `letters` are told once it stands.
+    """
+
+    ids: tuple[str, ...]
+    ops: Ops
+    letters: Letters
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ..address import ReplyTo
 from ..incoming import Accepted
 from ..places import ChannelRef
+from ..posts import Debt
 from ..registry import ProseMode
 from ..rows import Row
 from ..turns import Ending, Turn
@@ -18,8 +19,8 @@ class Offer:
     """A row for the inbox, with the wakes it asks for and records that belong to it, in one unit.
 
     `size` in bytes counts against the inbox's bound unless `own` (the runtime's own rows are never refused). `host`
-    is told `accepted`, or the error, with the acknowledgement; `reply` gets an OfferAnswer. `owed`: (agent, turn,
-    number) of the post whose outcome the row tells; the row is passed over where that was told already.
+    is told `accepted`, or the error, with the acknowledgement; `reply` gets an OfferAnswer. `owed`: what the row tells
+    of a post; the row is passed over where that was told already.
     """
 
     row: Row
@@ -30,7 +31,7 @@ class Offer:
     reply: ReplyTo | None = None
     host: ReplyTo | None = None
     accepted: Accepted | None = None
-    owed: tuple[str, int, int] | None = None
+    owed: Debt | None = None
 
     def told(self, error: Exception | None) -> Letters:
         """Who hears whether the row was stored: the host itself, so that no actor between them can lose it."""

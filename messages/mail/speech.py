@@ -120,6 +120,33 @@ class TryAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class Drop:
+    """Do not post this any more, if it still waits and no attempt is out.
+
+    Without `reason` its author takes it back; else it is given up for that reason. Answered by Dropped.
+    """
+
+    post: PostNow
+    reason: str = ""
+    reply: ReplyTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropping:
+    """A channel's actor was replaced while this post's end was being written: leave it alone until that has ended."""
+
+    post: PostNow
+
+
+@dataclass(frozen=True, slots=True)
+class DropStored:
+    """A dropped post's end is on disk (or was refused: `error`, and it waits on)."""
+
+    post: PostNow
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Decide:
     """Set the channel's desired state; answered by Decided."""
 

@@ -50,13 +50,15 @@ def after_outcome(routing: Routing, post: Post, outcome: PostOutcome, mint: Mint
     """The state after an outcome, and what it owes.
 
     `late`: the post had been queued, or was cut by a crash, and has ended now: then a draft is all there is,
-    never a bounce, a hold or a marker (prose 11.3).
+    never a bounce, a hold or a marker, and nothing is freed by it (prose 11.3).
     """
     routing, settled = _settled(routing, post, outcome)
     if outcome in ("delivered", "queued"):
         counts = routing.mode == "explicit" or (routing.mode == "hybrid" and post.prefixed)
         resets = outcome == "delivered" and counts
-        return Aftermath(noted(routing, post.link, post.prefixed, outcome), resets, settled=settled)
+        if not late:
+            routing = noted(routing, post.link, post.prefixed, outcome)
+        return Aftermath(routing, resets, settled=settled)
     prefixed_hybrid = routing.mode == "hybrid" and post.prefixed
     if not late:
         routing = noted(routing, post.link, post.prefixed, outcome)

@@ -7,6 +7,7 @@ from typing import Any, cast
 from manyminds.actors.providers.scripted import Scripted, call
 from manyminds.actors.spec import Resident
 from manyminds.messages.posts import Post
+from manyminds.messages.registry import ProseMode
 from tests.actors.simulated import Platform, SimulatedHouse
 
 
@@ -72,9 +73,11 @@ class Shown:
         self.ends.append((channel, text))
 
 
-def town(seed: int, model: Scripted, platform: Platform, *names: str, **options: Any) -> SimulatedHouse:
+def town(
+    seed: int, model: Scripted, platform: Platform, *names: str, prose: ProseMode = "locus", **options: Any
+) -> SimulatedHouse:
     """A house of these residents in which #a and #b are known."""
-    residents = [Resident(name, "m") for name in names or ("ada",)]
+    residents = [Resident(name, "m", prose=prose) for name in names or ("ada",)]
     house = SimulatedHouse(seed, residents, model, platform=platform, **options)
     for channel in ("#a", "#b"):
         house.insist(house.message("hello", channel))

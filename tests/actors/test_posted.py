@@ -1,8 +1,10 @@
 """A post as a whole, from its parts."""
 
+from dataclasses import replace
+
 import pytest
 
-from manyminds.actors.posted import post_state, send_result
+from manyminds.actors.posted import owed_by, post_state, send_result
 from manyminds.messages.mail import Receipt
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import Attempt, OutboxEntry, PostState
@@ -11,7 +13,8 @@ TEA = ChannelRef("irc", "#tea")
 OUTCOME: dict[str, tuple[Attempt, ...]] = {
     "admitted": (), "sending": (Attempt(1.0),), "delivered": (Attempt(1.0, "delivered"),),
     "queued": (Attempt(1.0, "not-sent"),), "failed": (Attempt(1.0, "not-sent"),),
-    "expired": (Attempt(1.0, "not-sent"),), "unknown": (Attempt(1.0, "unknown"),),
+    "expired": (Attempt(1.0, "not-sent"),), "withdrawn": (Attempt(1.0, "not-sent"),), "withheld": (),
+    "unknown": (Attempt(1.0, "unknown"),),
 }
 
 
@@ -36,6 +39,8 @@ def parts(*states: PostState) -> list[OutboxEntry]:
         (("queued",), "queued"), (("delivered", "queued", "admitted"), "queued"), (("queued", "admitted"), "queued"),
         (("failed",), "failed"), (("failed", "failed"), "failed"), (("expired", "failed"), "failed"),
         (("expired",), "expired"), (("unknown",), "unknown"),
+        (("withheld",), "withheld"), (("withheld", "withheld"), "withheld"), (("withdrawn",), "withdrawn"),
+        (("delivered", "withdrawn"), "withdrawn"),
     ],
 )
 def test_the_state_of_a_post(states: tuple[PostState, ...], whole: str | None) -> None:
@@ -62,6 +67,27 @@ def test_a_post_that_arrived_in_part_says_how_far_it_came() -> None:
     assert "1 of 3" in receipt.reason
     assert "why1" in receipt.reason
     assert receipt.message_ids == ("p0",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "waited", "copied", "owed"),
+    [
+        ("sending", "delivered", False, False, ""), ("sending", "delivered", True, False, "ended"),
+        ("sending", "delivered", False, True, "ended"), ("unknown", "delivered", False, False, "ended"),
+        ("sending", "failed", False, False, "ended"), ("sending", "unknown", False, False, "ended"),
+        ("queued", "expired", True, False, "ended"), ("admitted", "queued", False, False, "delayed"),
+        ("sending", "queued", True, False, ""), ("queued", "withdrawn", True, False, ""),
+        ("admitted", "withheld", False, False, ""), ("admitted", "sending", False, False, ""),
+    ],
+)
+def test_what_a_step_owes(before: PostState, after: PostState, waited: bool, copied: bool, owed: str) -> None:
+    """[prose 11.3, 7.8] Delayed once; late, lost and corrected outcomes; and what a draft's words came to."""
+    was = [replace(part, delayed="down" if waited else "") for part in parts(before)]
+    now = [
+        replace(part, delayed="down" if waited or after == "queued" else "", copied="d-1" if copied else None)
+        for part in parts(after)
+    ]
+    assert owed_by(was, now) == ([("ada", 2, 3, owed)] if owed else [])
 
 
 def test_nothing_at_all() -> None:

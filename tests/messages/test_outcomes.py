@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from manyminds.messages.outcomes import after_attempt, backoff, begin_attempt, read_answer, read_error, rest_after
+from manyminds.messages.outcomes import (
+    after_attempt,
+    backoff,
+    begin_attempt,
+    read_answer,
+    read_error,
+    rest_after,
+    surplus,
+)
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import Attempt, Delivered, NotSent, OutboxEntry, Outcome, PostState, Unknown
 
@@ -105,6 +113,37 @@ def test_own_words_expire(outcome: Outcome, earlier: tuple[Attempt, ...], hours:
     after = after_attempt(entry(attempts=attempts), outcome, True, WRITTEN + hours * HOUR)
     assert after.state == state
     assert len(after.attempts) == len(attempts)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "keeps_keys", "state"),
+    [
+        (NotSent("down"), False, "failed"), (NotSent("down"), True, "failed"), (Unknown("lost"), True, "queued"),
+        (Unknown("lost"), False, "unknown"), (Delivered("m1"), False, "delivered"),
+    ],
+)
+def test_where_retrying_is_off(outcome: Outcome, keeps_keys: bool, state: str) -> None:
+    """[prose 11.3] What was not sent has failed; a repeat under the same key is another matter."""
+    assert after_attempt(entry(), outcome, keeps_keys, WRITTEN + 1, retries=False).state == state
+
+
+def test_why_it_first_had_to_wait_is_kept() -> None:
+    """[prose 11.3] The reason of the delay goes with every retry; the latest reason is the entry's own."""
+    once = after_attempt(entry(), NotSent("down"), False, WRITTEN + 1)
+    again = after_attempt(begin_attempt(once, WRITTEN + 60), NotSent("busy"), False, WRITTEN + 61)
+    assert (once.delayed, again.delayed, again.reason) == ("down", "down", "busy")
+    assert entry().delayed == ""
+
+
+def test_how_many_may_wait() -> None:
+    """[prose 11.3] 50 of an agent, then 200 in all; the oldest go first, and no more than needed."""
+    assert surplus(["a"] * 50) == []
+    assert [index for index, _ in surplus(["b", *["a"] * 52])] == [1, 2]
+    several = [name for name in "abcde" for _ in range(50)]
+    assert [index for index, _ in surplus(several[:200])] == []
+    assert [index for index, _ in surplus(several[:203])] == [0, 1, 2]
+    mixed = surplus(["a"] * 51 + several[50:203])
+    assert [(index, "50" in why) for index, why in mixed] == [(0, True), (1, False), (2, False), (3, False)]
 
 
 def test_an_open_that_failed_is_no_attempt() -> None:

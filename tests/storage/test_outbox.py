@@ -50,7 +50,7 @@ def test_what_is_unfinished(state: PostState, open_one: Open) -> None:
     with store.snapshot() as snapshot:
         unfinished, ended = outbox.unfinished_of(snapshot, HERE), outbox.ended_of(snapshot, HERE)
     assert (len(unfinished), len(ended)) == ((0, 1) if state in END_STATES else (1, 0))
-    assert {"delivered", "failed", "unknown", "expired", "withheld"} == END_STATES
+    assert {"delivered", "failed", "unknown", "expired", "withheld", "withdrawn"} == END_STATES
     store.close()
 
 

@@ -1,0 +1,26 @@
+"""Keeping: an agent's changed drafts on disk in a unit of their own, where no other unit carries them.
+
+Functions of the agent's desk. What the store refuses comes back to the agent, which writes it again in a while: a
+draft's state in memory is never ahead of the disk for good.
+"""
+
+from ..messages.mail import DraftsRefused, Letters
+from ..storage import Op
+from .desk import Desk
+
+
+def write_drafts(desk: Desk, ops: tuple[Op, ...] = (), letters: Letters = ()) -> None:
+    """Write what has changed of the drafts, with `ops`; `letters` are told with the acknowledgement."""
+    ids, me = desk.book.changed, desk.address
+    desk.system.commit(
+        (*desk.book.flush(), *ops), letters, lambda _: ((me, DraftsRefused(ids, ops, letters)),)
+    )
+
+
+def written_again(desk: Desk, mail: DraftsRefused, delay: float) -> None:
+    """Drafts that the store refused: wait `delay` seconds, then write them as they are by then."""
+    if not mail.now:
+        desk.system.after(delay, desk.address, DraftsRefused(mail.ids, mail.ops, mail.letters, now=True))
+        return
+    desk.book.change(mail.ids)
+    write_drafts(desk, mail.ops, mail.letters)
