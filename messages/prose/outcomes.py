@@ -56,9 +56,8 @@ def after_outcome(routing: Routing, post: Post, outcome: PostOutcome, mint: Mint
     if outcome in ("delivered", "queued"):
         counts = routing.mode == "explicit" or (routing.mode == "hybrid" and post.prefixed)
         resets = outcome == "delivered" and counts
-        if not late:
-            routing = noted(routing, post.link, post.prefixed, outcome)
-        return Aftermath(routing, resets, settled=settled)
+        freed = routing if late else noted(routing, post.link, post.prefixed, outcome)
+        return Aftermath(freed, resets, settled=settled)
     prefixed_hybrid = routing.mode == "hybrid" and post.prefixed
     if not late:
         routing = noted(routing, post.link, post.prefixed, outcome)
