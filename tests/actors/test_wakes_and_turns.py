@@ -33,9 +33,9 @@ def through_tool(request: Request) -> Answer:
     return "done" if newest_results(request) else call("wait", minutes=1)
 
 
-def streaming(house: SimulatedHouse) -> bool:
-    """Whether some model has been asked."""
-    return any(name == "inference:started" for name in (trace.name for trace in house.traces))
+def begun(house: SimulatedHouse) -> bool:
+    """Whether a turn has begun; one whose agent was rebuilt meanwhile is resumed, and says so."""
+    return any(trace.name in ("inference:started", "inference:resumed") for trace in house.traces)
 
 
 def test_its_own_wake_starts_a_turn_that_holds_it(seeds: list[int]) -> None:
@@ -63,7 +63,7 @@ def test_a_message_before_the_stream_is_deferred(seeds: list[int]) -> None:
             model = Scripted(otherwise=slow)
             with SimulatedHouse(seed, [Resident("ada", "m")], model, **setting) as house:
                 house.insist(house.message("one", to="ada"))
-                house.run(until=lambda: streaming(house))
+                house.run(until=lambda: begun(house))
                 early = not model.requests
                 house.insist(house.message("two", to="ada"))
                 house.settle()
