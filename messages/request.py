@@ -79,10 +79,14 @@ class ErrorRecord:
     request_id: str = ""
 
     def is_400_class(self) -> bool:
-        """Whether it counts as a refused request for the fail-safe (providers.md 2.2)."""
+        """Whether it counts as a refused request for the fail-safe (providers.md 2.2): a 400, the same inside a stream,
+        or a change that was refused before sending. A broken thinking binding is none; it has an answer of its own.
+        """
         if self.kind == "thinking_binding":
             return False
-        return self.http_status == 400 or self.kind in ("invalid_request", "system_change_refused")
+        if self.http_status is not None or self.before_send:
+            return self.http_status == 400 or self.kind == "system_change_refused"
+        return self.kind in ("invalid_request", "system_change_refused") or self.code == "invalid_request_error"
 
 
 @dataclass(frozen=True, slots=True)

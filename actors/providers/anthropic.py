@@ -5,11 +5,13 @@ that the runtime's ladder counts every attempt. What a model cannot carry is ref
 """
 
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal
 
 from ...messages.errors import InvalidSetting
 from ...messages.request import Capabilities, Done, ErrorRecord, Event, Limits, Request, RoundFailed
+from .addresses import check_address
 from .anthropic_errors import error_record
 from .anthropic_events import Assembly
 from .anthropic_models import Transport, capabilities_of
@@ -32,7 +34,7 @@ class Anthropic(Provider):
     `cache_ttl` of the cache markers. `requests_per_minute`, `tokens_per_minute`: limits of the host's own.
 
     Of `Resident.extra`, `betas` and `tools` (the provider's own tools) are added to the runtime's, the rest are fields
-    of the body. Raises ProviderError where the SDK or a key is missing.
+    of the body. Raises ProviderError where the SDK or a key is missing, InvalidSetting for a wrong option.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Anthropic(Provider):
         self._models = dict(models or {})
         self._transport: Transport = transport
         self._ttl = cache_ttl
+        check_address(os.environ.get("ANTHROPIC_BASE_URL") if base_url is None else base_url)
         sdk = load("anthropic")
         self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", "" if client is None else "-")
         made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=timeout))

@@ -203,15 +203,23 @@ def _mark(fields: Json, sent: Sequence[tuple[Msg, Json]], most: int, ttl: str) -
     over 20 blocks only (providers.md 1.8).
     """
     marker: Json = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+    most -= _marked_already(fields)
     asked = [made for message, made in sent if message.cache and message.role != "change"]
     users = [made for message, made in sent if message.role == "user"]
-    if not asked:
+    if not asked and most > 0:
         _mark_head(fields, marker)
         most -= 1
+    if not asked:
         asked = _end_of_last_request([made for _, made in sent])
     chosen = {id(made): made for made in (*asked, *users[-1:])}
     for made in list(chosen.values())[-max(most, 0):] if most > 0 else ():
         _mark_end(made, marker)
+
+
+def _marked_already(fields: Json) -> int:
+    """The markers that the host's own fields and tools, or blocks that only the provider reads, bring along."""
+    held = [*fields.get("tools", ()), *(block for message in fields["messages"] for block in message["content"])]
+    return sum("cache_control" in one for one in (fields, *held))
 
 
 def _mark_head(fields: Json, marker: Json) -> None:

@@ -89,7 +89,19 @@ def lost(exc: BaseException) -> ErrorRecord | None:
     """
     names = {cls.__name__ for cls in type(exc).__mro__}
     if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
-        return ErrorRecord("timeout", "the model's server did not answer in time", True)
+        return ErrorRecord("timeout", f"the model's server{_where(exc)} did not answer in time", True)
     if names & {"APIConnectionError", "TransportError", "StreamError", "OSError"}:
-        return ErrorRecord("network", f"the connection to the model's server failed ({type(exc).__name__})", True)
+        cause = type(exc.__cause__ or exc).__name__
+        advice = "; is it there, and is its address right?" if cause == "ConnectError" else ""
+        text = f"the connection to the model's server{_where(exc)} failed ({cause}){advice}"
+        return ErrorRecord("network", text, True)
     return None
+
+
+def _where(exc: BaseException) -> str:
+    """The server's host and port, where the exception knows its request. What else an address may hold is not shown."""
+    try:
+        netloc = getattr(getattr(getattr(exc, "request", None), "url", None), "netloc", None)
+    except RuntimeError:  # the exception was made without a request
+        return ""
+    return f" at {netloc.decode()}" if isinstance(netloc, bytes) else ""

@@ -62,6 +62,7 @@ def within(kind: ErrorKind, code: str = "", retry: bool = True) -> ErrorRecord:
 
 
 LOST = ErrorRecord("network", "", True)
+SERVER = "the connection to the model's server at 127.0.0.1:"
 INVALID = "invalid_request_error"
 KINDS: dict[str, tuple[ErrorKind, str]] = {
     "unknown-tool": ("system_change_refused", UNRESOLVED),
@@ -113,10 +114,10 @@ LADDER: dict[str, tuple[Answer, ErrorRecord, str, float | None]] = {
     "an end within thinking": (
         reply(Thinking("hm", cut=1), faults=[EndEarly(3)]), within("truncated"), "before the message", 1.0),
     "an empty stream": (reply(faults=[EmptyStream()]), within("truncated"), "before the message", 1.0),
-    "a cut before the answer": (reply(faults=[Cut(None)]), LOST, "connection to the model's server failed", 1.0),
-    "a cut socket": (reply(TEXT, faults=[Cut(4)]), LOST, "connection to the model's server failed", 1.0),
-    "a cut socket within a call": (reply(CALL, faults=[Cut(5)]), LOST, "server failed", 1.0),
-    "a cut socket after a call": (reply(CALL, faults=[Cut(10)]), LOST, "server failed", 1.0),
+    "a cut before the answer": (reply(faults=[Cut(None)]), LOST, SERVER, 1.0),
+    "a cut socket": (reply(TEXT, faults=[Cut(4)]), LOST, SERVER, 1.0),
+    "a cut socket within a call": (reply(CALL, faults=[Cut(5)]), LOST, SERVER, 1.0),
+    "a cut socket after a call": (reply(CALL, faults=[Cut(10)]), LOST, SERVER, 1.0),
 }  # fmt: skip
 
 
@@ -159,7 +160,8 @@ def test_a_failure_takes_its_step_of_the_ladder(
 def test_a_server_that_is_silent_fails_the_request(after: int | None) -> None:
     """[providers 2.1.7] A byte that does not come, first or later, is a timeout on the ladder's first step."""
     ended, error = failed(reply(TEXT, faults=[Hold(after=after)]), [], timeout=0.3)
-    assert error == ErrorRecord("timeout", "the model's server did not answer in time", True)
+    assert replace(error, text="") == ErrorRecord("timeout", "", True)
+    assert error.text.endswith("did not answer in time")
     assert (ended.name, ended.fields["kind"], ended.fields["delay"]) == ("inference:failed", "timeout", 1.0)
 
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from manyminds.actors.providers.anthropic import Anthropic
+from manyminds.messages.errors import InvalidSetting
 from manyminds.messages.request import (
     Done,
     Event,
@@ -64,6 +65,7 @@ def test_an_error_before_the_stream(given: ApiError, expected: tuple[str, bool, 
     assert (error.kind, error.retryable, error.retry_after) == expected
     assert (error.http_status, error.request_id, error.before_send) == (given.status, "req_000001", False)
     assert given.message in error.text
+    assert error.is_400_class() == (given.status == 400 and error.kind != "thinking_binding")
 
 
 STREAMED = {
@@ -78,7 +80,7 @@ def test_an_error_inside_the_stream(given: ApiError, expected: tuple[str, bool, 
     error = error_of(reply(replies.Text("abc", cut=1), faults=[StreamError(given, after)]))
     assert (error.kind, error.retryable, error.retry_after) == (*expected[:2], None)
     assert (error.http_status, error.request_id) == (None, "req_000001")
-    assert error.is_400_class() == (given.status == 400 and error.kind in ("invalid_request", "system_change_refused"))
+    assert error.is_400_class() == (given.status == 400 and error.kind != "thinking_binding")
 
 
 HELLO_CUT = replies.Text("hello", cut=1)
@@ -125,12 +127,37 @@ def test_a_slow_first_byte_is_waited_for() -> None:
 
 
 def test_a_server_that_is_not_there() -> None:
-    """[providers 2.1.7] Nothing listens: network."""
+    """[providers 2.1.7] Nothing listens: network, and the text says where; what else the address holds is not shown."""
     with serving() as server:
-        url = server.url
-    end = asyncio.run(one_round(Anthropic(api_key=KEY, base_url=url), HELLO))[-1]
+        place = server.url.removeprefix("http://")
+    end = asyncio.run(one_round(Anthropic(api_key=KEY, base_url=f"http://user:word@{place}"), HELLO))[-1]
     assert isinstance(end, RoundFailed)
     assert (end.error.kind, end.error.retryable) == ("network", True)
+    assert end.error.text == (
+        f"the connection to the model's server at {place} failed (ConnectError); is it there, and is its address right?"
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["", "nonsense", "localhost:8080", "http://", "https:///v1", "ftp://x", "http://x:99999", "http://x:port",
+                "http://two words", "http://x\n", "http://[::1"],
+)  # fmt: skip
+def test_an_address_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[house rule] It is named when the provider is made, not taken for a server that is down; an empty one is no
+    leave to ask the provider's own. From the environment as well.
+    """
+    with pytest.raises(InvalidSetting, match="must be http://HOST") as wrong:
+        Anthropic(api_key=KEY, base_url=address)
+    assert not address or address == "http://" or address not in str(wrong.value)  # it may be a key in the wrong place
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    with pytest.raises(InvalidSetting, match="must be http://HOST"):
+        Anthropic(api_key=KEY)
+
+
+@pytest.mark.parametrize("address", ["http://x", "https://x:8443/v1/", "http://[::1]:80", "HTTP://X"])
+def test_an_address_that_is_one(address: str) -> None:
+    """[house rule] The neighbours."""
+    Anthropic(api_key=KEY, base_url=address)
 
 
 def test_cancelling_goes_through_and_closes_the_stream() -> None:

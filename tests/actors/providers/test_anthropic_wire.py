@@ -263,6 +263,34 @@ def test_where_the_markers_are(messages: tuple[Msg, ...], fields: dict[str, Any]
     assert markers(body.fields) == where
 
 
+OWN = {"name": "mine", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+HOSTS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "one on a tool": ({"tools": [OWN, {"name": "b", "input_schema": {"type": "object"}}]},
+                      ["tools.0", "system.0", "0.0", "2.0"]),
+    "three on tools": ({"tools": [{**OWN, "name": name} for name in "abc"]},
+                       ["tools.0", "tools.1", "tools.2", "system.0"]),
+    "four on tools": ({"tools": [{**OWN, "name": name} for name in "abcd"]},
+                      ["tools.0", "tools.1", "tools.2", "tools.3"]),
+    "the automatic one": ({"cache_control": {"type": "ephemeral"}}, ["system.0", "0.0", "2.0"]),
+}
+
+
+@pytest.mark.parametrize(("extra", "where"), HOSTS.values(), ids=HOSTS)
+def test_the_hosts_own_markers_count(extra: dict[str, Any], where: list[str]) -> None:
+    """[providers 2.3] With those that come in `Resident.extra` there are still at most four; the provider takes it."""
+    body = made(u("a"), a("b"), u("c"), system=("s",), extra=extra, cache=True)
+    assert markers(body.fields) == where
+
+
+@pytest.mark.parametrize("asked", range(5))
+def test_the_hosts_own_marker_beside_those_that_are_asked_for(asked: int) -> None:
+    """[providers 2.3] The newest of the context layer's stay."""
+    messages = [one for n in range(asked) for one in (u(f"{n}", cache=True), a("b"))]
+    body = made(*messages, u("end"), extra={"tools": [OWN]}, cache=True)
+    assert len(markers(body.fields)) <= 4
+    assert markers(body.fields)[-1] == f"{2 * asked}.0"
+
+
 def test_markers_of_a_longer_life() -> None:
     """[providers 1.8] The hour is said in the marker; five minutes are the default and are not."""
     request = Request(MODEL, (u("a"),))
