@@ -283,10 +283,11 @@ class TurnEnd:
         self.kept[receipt.number] = judged.draft
         return judged.turn
 
-    def resume(self, turn: Turn) -> None:
-        """A turn whose last transaction is on disk: wait for what is still out."""
+    def resume(self, turn: Turn) -> Turn:
+        """A turn whose last transaction is on disk: wait for what is still out; the turn as its outcomes leave it."""
         self.turn = turn = self.restore(turn)
         self._began = self.desk.now()
         self.closing = True
         self._timer = self.desk.system.after(self._deadline, self.desk.address, ChainDeadline(turn.number))
         self.if_settled()
+        return turn

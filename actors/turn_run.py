@@ -265,7 +265,7 @@ class TurnRun(TurnRound):
         """Go on with a turn that a crash or a stop cut (design, turn record)."""
         if self.turn.phase == "closing":
             self.phase = "closing"
-            self.end.resume(self.turn)
+            self.turn = self.end.resume(self.turn)
             return
         self.turn = self.end.restore(self.turn)
         if self.turn.round is None:

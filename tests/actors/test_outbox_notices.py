@@ -200,3 +200,51 @@ def test_two_hundred_may_wait_in_all() -> None:
         gone = [text for name in names for text, _, _ in reversed(kept(house, name))]
         assert gone == [f"a0-{n}" for n in range(1, 26)]
         assert len(told(house, "given-up")) == 25
+
+
+# --- what a crash cuts
+
+
+def test_what_a_crash_cuts_is_kept_and_told_once(seeds: list[int]) -> None:
+    """[prose 5.2, 9, 11.3] Without keys: each post is delivered, or an unconfirmed or held draft that is told once."""
+    for seed in seeds:
+        for mode in ("explicit", "hybrid", "locus"):
+            for setting in variations(ROUGH):
+                prefix = {"explicit": ">>", "hybrid": ">>>", "locus": ""}[mode]
+                platform = Slow({"one": (2.0, "lost"), "two": 1.0, "three": (1.0, NotSent("no", permanent=True))})
+                if prefix:
+                    text = "\n".join(f"{prefix}#{channel} {word}" for channel, word in
+                                     (("a", "one"), ("b", "two"), ("a", "three")))
+                    model = Scripted(text, otherwise=call("skip_reply"))
+                else:
+                    model = Scripted(["one", call("think", thought="a")], ["two", call("think", thought="b")], "three",
+                                     otherwise=call("skip_reply"))
+                with town(seed, model, platform, prose=mode, **setting) as house:
+                    ask(house)
+                    for crash in range(2):
+                        for _ in range(20 + (seed * 7 + crash * 31) % 70):
+                            house.simulation.step()
+                        house.crash()
+                    house.finish()
+                    assert (house.turns(), debts(house)) == ([], [])
+                    assert len({post.key for post in platform.posts}) == len(platform.posts)
+                    _check_all_told(house)
+
+
+def _check_all_told(house: SimulatedHouse) -> None:
+    """Each post that did not arrive has one draft, and one notice that names it."""
+    with house.simulation.store.snapshot() as snap:
+        known = list(drafts.of_agent(snap, "ada"))
+    said = [text_of(row.content) for row in house.notices()]
+    entries = [e for turn in range(1, house.last_turn("ada") + 1) for e in house.outbox("ada", turn)]
+    for entry in entries:
+        mine = [draft for draft in known if (draft.turn, draft.post) == (entry.turn, entry.number)]
+        if entry.state == "delivered":
+            assert [draft.state for draft in mine] in ([], ["delivered"]), entry
+            continue
+        assert entry.state in ("unknown", "failed", "withheld"), entry
+        if entry.state == "withheld":
+            continue
+        [draft] = mine
+        assert draft.state == ("unconfirmed" if entry.state == "unknown" else "held"), entry
+        assert sum(draft.id in text for text in said) == 1, (entry, said)
