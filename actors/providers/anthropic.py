@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from ...messages.errors import InvalidSetting
 from ...messages.request import Capabilities, Done, ErrorRecord, Event, Limits, Request, RoundFailed
-from .addresses import check_address
+from .addresses import check_address, check_key
 from .anthropic_errors import error_record
 from .anthropic_events import Assembly
 from .anthropic_models import Transport, capabilities_of
 from .anthropic_wire import OWN_FIELDS, Body, body_of
 from .clients import Clients, key_of, load
+from .failures import Secret
 from .provider import Provider, RefusedBeforeSending
 from .rate_limits import anthropic_limits, own_limits
 
@@ -62,10 +63,18 @@ class Anthropic(Provider):
         sdk = load("anthropic")
         self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", "" if client is None else "-")
         made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=timeout))
-        self._clients = Clients(lambda: made().with_options(max_retries=0))
+        self._clients = Clients(lambda: self._known(made().with_options(max_retries=0)))
+        check_key(secret, "ANTHROPIC_API_KEY")
 
     def __repr__(self) -> str:
         return f"Anthropic(name={self.name!r}, transport={self._transport!r})"
+
+    def _known(self, client: Any) -> Any:
+        """The client; the key that a host gave its own client is to be shown as little as any."""
+        key = getattr(client, "api_key", None)
+        if isinstance(key, str):
+            self._secret = Secret(key)
+        return client
 
     def capabilities(self, model: str) -> Capabilities:
         """What the model can do over this transport; see `anthropic_models`."""

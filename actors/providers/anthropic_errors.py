@@ -75,4 +75,5 @@ def _kind(status: int, code: str, message: str) -> tuple[ErrorKind, bool]:
 def _text(kind: ErrorKind, status: int, streamed: bool, message: str) -> str:
     where = f"an error inside the stream, as {status}" if streamed else str(status)
     advice = "; check the key and what it may use" if kind == "auth" else ""
+    advice = "; check the model's name and the server's address" if status == 404 else advice
     return f"the model's server answered with {where}: {message}{advice}"

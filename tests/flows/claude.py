@@ -1,14 +1,16 @@
 """The runtime over the real SDK, pointed at the strict stand-in: a resident, her provider, and how requests compare."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
 from typing import Any
 
 from manyminds.actors.providers.anthropic import Anthropic
+from manyminds.actors.providers.provider import WrappingProvider
 from manyminds.actors.runtime import Runtime
 from manyminds.actors.spec import Resident
 from manyminds.actors.traces import Trace
+from manyminds.messages.request import ErrorRecord, Event, Request, RoundFailed
 from tests.actors.on_threads import message
 from tests.messages_api.recording import Recorded, list_items
 from tests.messages_api.server import MessagesServer
@@ -64,3 +66,18 @@ def assert_all_extend(rounds: tuple[Recorded, ...]) -> None:
         before, now = bare(earlier), bare(later)
         assert now[:2] == before[:2]
         assert now[2][: len(before[2])] == before[2]
+
+
+class Noting(WrappingProvider):
+    """A host's wrapper that notes every failed round."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(inner)
+        self.errors: list[ErrorRecord] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        """The inner round."""
+        async for event in super().stream(request):
+            if isinstance(event, RoundFailed):
+                self.errors.append(event.error)
+            yield event

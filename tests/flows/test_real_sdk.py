@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from manyminds.actors.providers.anthropic import Anthropic
 from manyminds.actors.traces import Trace
+from manyminds.actors.turn_end import HARD_DOWN
+from manyminds.messages.errors import ProviderError
 from tests.actors.on_threads import dump, message, runtime, store_of
-from tests.flows.claude import KEY, ada, assert_all_extend, claude, turn, until
+from tests.flows.claude import KEY, Noting, ada, assert_all_extend, claude, turn, until
 from tests.messages_api.errors import ApiError, api_error
 from tests.messages_api.faults import StreamError
 from tests.messages_api.replies import Answer, Text, Thinking, ToolUse, reply
@@ -70,33 +73,54 @@ def test_usage_is_traced() -> None:
     assert seen[1].fields["read"] >= seen[0].fields["written"]
 
 
-def _echoing(error: ApiError) -> list[Answer]:
-    return [error, reply("ok"), reply(TEXT, faults=[StreamError(error, 2)]), reply("well")]
+def echoing(told: ApiError) -> list[Answer]:
+    """The key given back before a stream and within one, each time followed by an answer; then for ever."""
+    within = reply(TEXT, faults=[StreamError(told, 2)])
+    return [told, reply("ok"), within, reply("well"), *[told] * HARD_DOWN]
 
 
 def test_the_key_is_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """[providers 2.1] A server that gives the key back, at every level of every log: it is in no log, trace, post,
-    row, file, health report or repr.
+    """[providers 2.1] [issue 4, done 7] A server that gives the key back, at every level of every log: it is in no log,
+    trace, post, row, file, line to the operator, health report, error or repr.
     """
     caplog.set_level(logging.DEBUG)
     for name in ("anthropic", "httpx2", "httpcore2", "manyminds"):
         caplog.set_level(logging.DEBUG, logger=name)
-    told = api_error(401, f"invalid x-api-key: {KEY}")
+    told = api_error(401, f"invalid x-api-key: {KEY}", f"code of {KEY}")
     shown: list[str] = []
-    with serving(*_echoing(told)) as server:
-        model = claude(server)
+    with serving(*echoing(told)) as server:
+        model = Noting(claude(server))
         with runtime(model, tmp_path, [ada()]) as (opened, board):
             opened._opened.system.traces.listen(lambda trace: shown.append(repr(trace)))
             traces = opened.subscribe()
-            ends = [turn(opened, traces, f"ada: {n}").name for n in range(4)]
+            ends = [turn(opened, traces, f"ada: {n}").name for n in range(4 + HARD_DOWN)]
             shown += [repr(post) for post in board.posts]
-            shown += [repr(opened.health()), repr(opened), repr(model), repr(vars(model)), repr(dump(store_of(opened)))]
+            shown += [repr(opened.health()), repr(opened), repr(model.inner), repr(vars(model.inner))]
+            shown.append(repr(dump(store_of(opened))))
         assert all(KEY in json.dumps(dict(one.headers)) for one in server.log.rounds())
-    assert ends == ["inference:exhausted", "inference:completed"] * 2
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
-    assert KEY not in "".join(shown)
+    assert ends == ["inference:exhausted", "inference:completed"] * 2 + ["inference:exhausted"] * HARD_DOWN
+    assert len(model.errors) == 2 + HARD_DOWN
+    # What was searched is there: the scrubbed text in errors, traces and the operator's file, each library's own lines.
+    assert all("***" in error.text and "***" in error.code for error in model.errors)
     assert "***" in "".join(shown)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert any(b"hard-down" in held and b"***" in held for path, held in files.items() if path.suffix != ".mdb")
+    assert {"anthropic", "httpx2", "httpcore2", "manyminds"} <= {one.name.split(".")[0] for one in caplog.records}
+    # And the key is not.
+    assert KEY not in repr(model.errors) + "".join(shown)
+    assert not [path for path, held in files.items() if KEY.encode() in held]
     assert KEY not in caplog.text
     assert not [record for record in caplog.records if KEY in repr(vars(record))]
+
+
+def test_a_key_that_no_header_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[providers 2.1] It is named when the provider is made, without being shown: the SDK would show it in its log."""
+    for key in ("sk-two\nlines", "sk two words", "sk-\x01", "sk-ключ"):
+        with pytest.raises(ProviderError, match=r"ANTHROPIC_API_KEY.* copy it again") as wrong:
+            Anthropic(api_key=key)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+        with pytest.raises(ProviderError, match="copy it again"):
+            Anthropic()
+        assert key not in str(wrong.value)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
+    Anthropic()

@@ -1,16 +1,14 @@
 """Every fault of the wire through the whole runtime: the error's record, the ladder's step, and no tool that runs."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from manyminds.actors.providers.provider import WrappingProvider
 from manyminds.actors.traces import Trace
-from manyminds.messages.request import ErrorKind, ErrorRecord, Event, Request, RoundFailed
+from manyminds.messages.request import ErrorKind, ErrorRecord
 from tests.actors.on_threads import message, runtime
-from tests.flows.claude import ENDS, ada, claude, turn, until
+from tests.flows.claude import ENDS, Noting, ada, claude, turn, until
 from tests.messages_api.errors import api_error
 from tests.messages_api.faults import (
     BAD_REQUESTS,
@@ -28,21 +26,6 @@ from tests.messages_api.replies import Answer, Text, Thinking, ToolUse, partial_
 from tests.messages_api_tests.sdk import serving
 
 pytestmark = [pytest.mark.socket, pytest.mark.pool, pytest.mark.timeout(120)]
-
-
-class Noting(WrappingProvider):
-    """A host's wrapper that notes every failed round."""
-
-    def __init__(self, inner: Any) -> None:
-        super().__init__(inner)
-        self.errors: list[ErrorRecord] = []
-
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """The inner round."""
-        async for event in super().stream(request):
-            if isinstance(event, RoundFailed):
-                self.errors.append(event.error)
-            yield event
 
 
 TEXT = Text("hello", cut=1)
@@ -163,6 +146,20 @@ def test_a_server_that_is_silent_fails_the_request(after: int | None) -> None:
     assert replace(error, text="") == ErrorRecord("timeout", "", True)
     assert error.text.endswith("did not answer in time")
     assert (ended.name, ended.fields["kind"], ended.fields["delay"]) == ("inference:failed", "timeout", 1.0)
+
+
+def test_a_server_that_is_not_there_fails_the_request() -> None:
+    """[providers 2.1.7] A retry on the ladder's first step; the text says where and what to look at."""
+    with serving() as server:
+        model = Noting(claude(server))
+    with runtime(model, None, [ada()]) as (opened, _):
+        traces = opened.subscribe()
+        opened.receive(message("ada: hello", to="ada"))
+        failed = until(traces, "inference:failed", *ENDS)
+        assert opened.cancel("ada")
+    assert (failed.name, failed.fields["kind"], failed.fields["delay"]) == ("inference:failed", "network", 1.0)
+    assert failed.fields["error"].endswith("failed (ConnectError); is it there, and is its address right?")
+    assert [replace(error, text="") for error in model.errors] == [LOST]
 
 
 def test_a_slow_first_byte_is_waited_for() -> None:

@@ -14,6 +14,7 @@ from manyminds.actors.providers.provider import refusal
 from manyminds.messages.blocks import SystemChange, ToolDef
 from manyminds.messages.request import Done, ErrorRecord, Msg, Request, RoundFailed
 from tests.actors.providers.rounds import HELLO, KEY, LOOK, MODEL, one_round
+from tests.messages_api.errors import api_error
 from tests.messages_api.faults import overloaded
 from tests.messages_api.models import Model, table
 from tests.messages_api.replies import Queue, reply
@@ -143,3 +144,14 @@ def test_a_hosts_client_retries_nothing_either(transport: Any) -> None:
         assert isinstance(end, RoundFailed)
         assert end.error.kind == "overloaded"
         assert len(server.log.rounds()) == 1
+
+
+def test_the_key_of_a_hosts_client_is_shown_as_little() -> None:
+    """[issue 4, done 7] An answer that gives it back is scrubbed, and nothing else in its text is."""
+    told = api_error(401, f"the key {KEY} is not for claude-opus-5-5")
+    with MessagesServer(Service(Queue([told]))) as server:
+        model = platform(server, "foundry")
+        end = asyncio.run(one_round(model, HELLO))[-1]
+        assert isinstance(end, RoundFailed)
+        assert "the key *** is not for claude-opus-5-5" in end.error.text
+        assert KEY not in repr(end) + repr(model) + repr(vars(model))
