@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from ..messages.address import Address
 from ..messages.assembly import prompt_stamp
 from ..messages.blocks import ToolCall
-from ..messages.drafts import Draft
 from ..messages.mail import GATEWAY, Speech
 from ..messages.notices import Notice
 from ..messages.places import ChannelRef, Place
@@ -37,7 +36,7 @@ from ..messages.receipts import Posted
 from ..messages.request import Done, Msg
 from ..messages.rows import Row
 from ..messages.speech import entries, pieces, routing_of, with_routing
-from ..messages.turns import ExplicitSend, OwedNotice, Round, Turn
+from ..messages.turns import ExplicitSend, InnerCall, OwedNotice, Round, Turn
 from ..messages.wakes import Answered
 from ..storage import Op, outbox
 from .desk import Desk
@@ -64,7 +63,7 @@ class Words:
 
 
 @dataclass(slots=True)
-class _Unit:
+class RoundUnit:
     """Gathers what one round comes to."""
 
     desk: Desk
@@ -74,19 +73,25 @@ class _Unit:
     owed: list[OwedNotice] = field(default_factory=list[OwedNotice])
     events: list[StreakEvent] = field(default_factory=list[StreakEvent])
 
-    def post(self, place: Place, text: str, ordinal: int | str, call_id: str = "", post: Post | None = None) -> int:
+    def post(
+        self, place: Place, text: str, ordinal: int | str, call_id: str = "", post: Post | None = None,
+        parked: bool = False,
+    ) -> int:
+        """Admit a post: its entries, its number in the turn's chain, and, unless it is parked, the speech to tell."""
         limit, unit = self.desk.surfaces.limits(place.at.server)
         number = self.number
         made = entries(
             self.turn, place, text, number=number, round_=self.turn.rounds + 1, ordinal=ordinal, at=self.desk.now(),
             limit=limit, unit=unit, call_id=call_id, post=post,
         )
+        if parked:
+            made = tuple(replace(entry, state="parked", copied=entry.copied or None) for entry in made)
         self.out.ops = (*self.out.ops, *(op for entry in made for op in outbox.put(entry)))
-        self.out.posts[number] = Posted(place.at, len(text), call_id, post.link if post is not None else None)
-        self.out.letters = (
-            *self.out.letters, (GATEWAY, Speech(self.turn.agent, self.turn.number, number, place.at))
-        )
         self.number += 1
+        if not parked:
+            self.out.posts[number] = Posted(place.at, len(text), call_id, post.link if post is not None else None)
+            speech = Speech(self.turn.agent, self.turn.number, number, place.at)
+            self.out.letters = (*self.out.letters, (GATEWAY, speech))
         return number
 
     def carry_out(self, decision: Decision) -> None:
@@ -125,14 +130,14 @@ def words(
     routing = routing_of(turn, desk.book.retained())
     items = freeze(routing.mode, segments(pieces(done.content)), targets)
     admission = admit(routing, turn.rounds + 1, items, verdict_of(desk, done.calls), desk.book.mint)
-    unit = _Unit(desk, turn, turn.speech, Words(turn, admitted=admission.admitted))
+    unit = RoundUnit(desk, turn, turn.speech, Words(turn, admitted=admission.admitted))
     for decision in admission.decisions:
         unit.carry_out(decision)
-    sends, sent_to = _sends(unit, done.calls)
+    sends, sent_to = sends_of(unit, done.calls)
     prompted = bool(prompt_stamp(messages, turn.number))
     after = replace(
         with_routing(turn, admission.routing), speech=unit.number, calls=turn.calls + len(done.calls),
-        sent_to=sent_to, answered=_answered(turn, (posted.at for posted in unit.out.posts.values())),
+        sent_to=sent_to, answered=answered(turn, (posted.at for posted in unit.out.posts.values())),
         owed=(*turn.owed, *unit.owed), events=(*turn.events, *unit.events),
     )
     unit.out.ops = (*unit.out.ops, *desk.book.flush())
@@ -145,27 +150,36 @@ def words(
     return unit.out
 
 
-def admit_draft(
-    desk: Desk, turn: Turn, call_id: str, at: ChannelRef, draft: Draft
+def admit_call(
+    desk: Desk, turn: Turn, call_id: str, place: Place, text: str, draft: str = ""
 ) -> tuple[Turn, int, tuple[Op, ...]]:
-    """A draft as a post of its own: the turn after it, its number, and its entries. Its key is of call and draft."""
+    """A post that a running call makes: the turn after it, its number, and its entries (prose 5.2).
+
+    `draft`: the id of the draft that it sends again; its key is then of call and draft.
+    """
+    at = place.at
     limit, unit = desk.surfaces.limits(at.server)
     round_ = turn.round.number if turn.round is not None else turn.rounds + 1
     made = entries(
-        turn, Place(at), draft.text, number=turn.speech, round_=round_, ordinal=f"{call_id}/{draft.id}",
+        turn, place, text, number=turn.speech, round_=round_, ordinal=f"{call_id}/{draft}" if draft else call_id,
         at=desk.now(), limit=limit, unit=unit, call_id=call_id,
     )
-    ops = tuple(op for entry in made for op in outbox.put(replace(entry, copied=draft.id, wholly=True)))
-    return replace(turn, speech=turn.speech + 1, sent_to=tuple(dict.fromkeys((*turn.sent_to, at)))), turn.speech, ops
+    ops = tuple(op for entry in made for op in outbox.put(replace(entry, copied=draft or None, wholly=bool(draft))))
+    after = replace(
+        turn, speech=turn.speech + 1, sent_to=tuple(dict.fromkeys((*turn.sent_to, at))), answered=answered(turn, [at])
+    )
+    return after, turn.speech, ops
 
 
-def verdict_of(desk: Desk, made: Iterable[ToolCall]) -> Verdict:
-    """What the round's calls mean for its prose (prose 5.4, 5.5)."""
+def verdict_of(desk: Desk, made: Iterable[ToolCall], inner: Iterable[InnerCall] = ()) -> Verdict:
+    """What the round's calls mean for its prose, those inside its scripts included (prose 5.4, 5.5, 13 gap 2)."""
     calls = [RoundCall(call.name, call_action(desk, call)) for call in made]
+    calls += [RoundCall(call.name, call.action) for call in inner]
     return verdict(calls, think_is_private=desk.spec.think_policy == "private")
 
 
-def _sends(unit: _Unit, made: Iterable[ToolCall]) -> tuple[list[ExplicitSend], tuple[ChannelRef, ...]]:
+def sends_of(unit: RoundUnit, made: Iterable[ToolCall]) -> tuple[list[ExplicitSend], tuple[ChannelRef, ...]]:
+    """The round's explicit sends, admitted, and every channel that the turn has sent into."""
     sends: list[ExplicitSend] = []
     sent_to = list(unit.turn.sent_to)
     for call in made:
@@ -176,7 +190,8 @@ def _sends(unit: _Unit, made: Iterable[ToolCall]) -> tuple[list[ExplicitSend], t
     return sends, tuple(dict.fromkeys(sent_to))
 
 
-def _answered(turn: Turn, places: Iterable[ChannelRef]) -> tuple[Answered, ...]:
+def answered(turn: Turn, places: Iterable[ChannelRef]) -> tuple[Answered, ...]:
+    """Which channels the turn has answered, and up to what it had heard."""
     latest = {a.at: a.heard for a in turn.answered}
     latest.update((at, turn.heard) for at in places)
     return tuple(Answered(at, heard) for at, heard in latest.items())

@@ -317,7 +317,7 @@ class Agent(TurnMail):
         """Stop the turn where it is; its record stays, and says that this was no crash."""
         assert self.run is not None
         run = self.run
-        running = run.phase not in ("ending", "closing", "storing", "boundary")
+        running = run.phase not in ("ending", "closing", "storing", "boundary") and not run.unwritten
         run.cut()
         ops: tuple[Op, ...] = ()
         if running:

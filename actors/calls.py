@@ -6,20 +6,22 @@ turn: a bad call, a missing tool and a raising tool are error results that say w
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..messages.blocks import Text, ToolCall, ToolResult
+from ..messages.address import ReplyTo
+from ..messages.blocks import Text, ToolCall, ToolResult, text_of
 from ..messages.locus import after_opening
-from ..messages.mail import Dropped, Receipt, ResultStored, ToolDone
+from ..messages.mail import Dropped, InnerAnswer, InnerAsked, Receipt, ResultStored, ToolDone
 from ..messages.places import Place
 from ..messages.posts import OutboxEntry
-from ..messages.prose.silence import RESEND
+from ..messages.prose.silence import RESEND, SKIP_TOOL
 from ..messages.speech import bare_name
 from ..messages.turns import Round, Turn
 from ..storage import Op, Snapshot, outbox, owing, registry
 from ..storage import turns as turn_records
+from .bridge import wait
 from .builtin_tools import BUILTINS, Asked, CallContext
 from .desk import Desk
 from .drafts_tool import Dismissal
@@ -29,10 +31,11 @@ from .resending import Resend, SendDraft, how_far
 from .rounds import calls_of
 from .sends import call_action, resolve_channel, target
 from .system import JobGivenUp, JobNotStarted, JobRefused, Task
-from .tools import BadCall, Tool, ToolContext
+from .tools import BadCall, InnerCaller, Tool, ToolContext
 
 _log = logging.getLogger(__name__)
 
+TOO_LATE = "not run: the call that this script belongs to has been answered already"
 GIVEN_UP = {
     "cancelled": "cancelled: the turn was cancelled before this call answered; it may have taken effect",
     "interrupted": "interrupted: the process was restarted before this call answered; it may have taken effect",
@@ -42,9 +45,13 @@ GIVEN_UP = {
 class Calls:
     """The calls of one round and what is known of each."""
 
-    def __init__(self, desk: Desk, turn: Turn, round_: Round, send_draft: SendDraft) -> None:
+    def __init__(
+        self, desk: Desk, turn: Turn, round_: Round, send_draft: SendDraft, store: Callable[[str, tuple[Op, ...]], None]
+    ) -> None:
         self.desk = desk
         self._send_draft = send_draft
+        self._store = store
+        self._inner: dict[str, tuple[ToolCall, ReplyTo]] = {}
         self._resends: dict[str, Resend] = {}
         self._dismissals: dict[str, Dismissal] = {}
         self.turn = turn
@@ -66,6 +73,10 @@ class Calls:
     def accepts(self, turn: int, round_: int) -> bool:
         """Whether mail of this turn and round is for these calls."""
         return (turn, round_) == (self.turn.number, self.round.number)
+
+    def has_answered(self, call_ids: Iterable[str]) -> bool:
+        """Whether all of these calls have their results."""
+        return all(call_id in self._results for call_id in call_ids)
 
     def results(self) -> tuple[ToolResult, ...]:
         """All results, in the order of the calls."""
@@ -128,7 +139,8 @@ class Calls:
 
     def _run(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> None:
         at = self.turn.locus.at if self.turn.locus else None
-        context = ToolContext(self.turn.agent, self.turn.number, call.id, at)
+        caller = self._caller(call) if tool.script else None
+        context = ToolContext(self.turn.agent, self.turn.number, call.id, at, caller)
         system, me, deadline = self.desk.system, self.desk.address, self.desk.spec.tool_deadline
         done = self._finished(call, tool)
         if tool.is_async:
@@ -141,6 +153,64 @@ class Calls:
                 "tool", lambda: tool.invoke(given, context), me, done, name=call.name, deadline=deadline
             )
 
+    def _caller(self, call: ToolCall) -> InnerCaller:
+        """What a script calls the agent's tools with: each call is mail to the agent, and its answer mail back."""
+        system, me, deadline = self.desk.system, self.desk.address, self.desk.spec.tool_deadline
+        turn, number = self.turn.number, self.round.number
+
+        async def ask(name: str, arguments: str) -> tuple[str, bool]:
+            answer = await wait(
+                system, me, lambda reply: InnerAsked(turn, number, call.id, name, arguments, reply), deadline
+            )
+            return answer.text, answer.is_error
+
+        return ask
+
+    # --- what a script calls
+
+    def begin_inner(self, call: ToolCall, reply: ReplyTo) -> None:
+        """A script has called a tool; it runs when it is recorded."""
+        self._inner[call.id] = (call, reply)
+        self.desk.system.trace(
+            "tool:started", agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id
+        )
+
+    def run_inner(self, call_id: str) -> None:
+        """Run a call of a script. One that posts was admitted with its record and never comes here."""
+        call, _ = self._inner.get(call_id, (None, None))
+        if call is None:
+            return
+        tool = self.desk.tools.get(call.name)
+        if tool is not None and tool.script:
+            self._answer(call, f"not run: {call.name} is a script, and a script cannot call another one", error=True)
+        else:
+            self._start(call)
+
+    def _inner_done(self, mail: ToolDone) -> bool:
+        call, reply = self._inner.pop(mail.call_id, (None, None))
+        if call is None or reply is None:
+            return False
+        self._tasks.pop(mail.call_id, None)
+        if mail.opened is not None:
+            self._opened[mail.call_id.partition("/")[0]] = mail.opened
+        self.desk.system.trace(
+            "tool:failed" if mail.result.is_error else "tool:completed",
+            agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id,
+        )
+        self.desk.system.tell(reply.address, InnerAnswer(text_of(mail.result.content), mail.result.is_error))
+        return True
+
+    def _end_inner(self, script: str) -> None:
+        """A script is over: what it left running runs no more."""
+        for call_id in [call_id for call_id in self._inner if call_id.startswith(f"{script}/")]:
+            task = self._tasks.pop(call_id, None)
+            if task is not None:
+                task.cancel()
+            _, reply = self._inner.pop(call_id)
+            self.desk.system.tell(reply.address, InnerAnswer(TOO_LATE, True))
+
+    # --- results
+
     def _finished(self, call: ToolCall, tool: Tool) -> "Finished":
         return Finished(self.turn.number, self.round.number, call, tool, self.desk.spec.tool_deadline)
 
@@ -151,32 +221,34 @@ class Calls:
     # --- answers
 
     def awaits(self, call_id: str) -> bool:
-        """Whether this is a call of the round that has no result yet."""
-        return call_id in self.calls and call_id not in self._results
+        """Whether this is a call of the round, or of a script in it, that has no result yet."""
+        return call_id in self._inner or (call_id in self.calls and call_id not in self._results)
 
     def done(self, mail: ToolDone, pays: tuple[Op, ...] = ()) -> None:
-        """A call has answered: store its result, in one unit with what it tells."""
+        """A call has answered: store its result, in one unit with what it tells, or give it to the script."""
+        if self._inner_done(mail):
+            if pays:
+                write_drafts(self.desk, pays)
+            return
         call = self.calls.get(mail.call_id)
         if call is None or mail.call_id in self._results:
             self.desk.system.trace("tool:result_dropped", agentName=self.turn.agent, callId=mail.call_id)
             return
         self._results[mail.call_id] = mail.result
         self._tasks.pop(mail.call_id, None)
-        self.ends_turn = self.ends_turn or mail.ends_turn
+        self._end_inner(mail.call_id)
+        self.ends_turn = self.ends_turn or mail.ends_turn or _skips(call, mail.result)
         if mail.opened is not None:
             self._opened[call.id] = mail.opened
         self.desk.system.trace(
             "tool:failed" if mail.result.is_error else "tool:completed",
             agentName=self.turn.agent, turn=self.turn.number, tool=call.name, callId=call.id,
         )
-        turn, number, me = self.turn, self.round.number, self.desk.address
+        turn = self.turn
         op = turn_records.put_result(
-            turn.room, turn.agent, turn.number, number, self._index[mail.call_id], mail.result
+            turn.room, turn.agent, turn.number, self.round.number, self._index[mail.call_id], mail.result
         )
-        self.desk.system.commit(
-            (op, *pays), ((me, ResultStored(turn.number, number, mail.call_id)),),
-            lambda exc: ((me, ResultStored(turn.number, number, mail.call_id, str(exc))),),
-        )
+        self._store(mail.call_id, (op, *pays))
 
     def stored(self, mail: ResultStored) -> None:
         """A result is on disk; where the store refused it, the boundary's unit will hold it."""
@@ -258,11 +330,19 @@ class Calls:
             stored = turn_records.results(snap, turn.room, turn.agent, turn.number, self.round.number)
             self._opened.update(_opened_before(snap, self.calls.values(), stored, self.desk.tools))
         for call in self.calls.values():
-            answer = stored.get(call.id)
-            ends = answer is not None and not answer.is_error and bare_name(call.name) == "skip_reply"
-            self.ends_turn = self.ends_turn or ends
-            self._results[call.id] = stored.get(call.id) or self._open_result(call, "interrupted", receipts, kept)
-        self._on_disk.update(self.calls)
+            kept_result = stored.get(call.id)
+            self.ends_turn = self.ends_turn or (kept_result is not None and _skips(call, kept_result))
+            if kept_result is None and call.id in self.round.scripts:
+                # Its result takes the way of any other: the verdict on the round comes with it.
+                result = self._open_result(call, "interrupted", receipts, kept)
+                self.desk.to_self(ToolDone(turn.number, self.round.number, call.id, result))
+                continue
+            self._results[call.id] = kept_result or self._open_result(call, "interrupted", receipts, kept)
+            self._on_disk.add(call.id)
+
+
+def _skips(call: ToolCall, result: ToolResult) -> bool:
+    return bare_name(call.name) == SKIP_TOOL and not result.is_error
 
 
 def _opened_before(

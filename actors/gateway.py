@@ -160,12 +160,13 @@ class Gateway(StoredActor):
 
 
 def _links(entries: Iterable[OutboxEntry]) -> list[tuple[str, Link]]:
-    """The posts among unfinished entries that are still in their chain; a queued one has left it."""
+    """The posts among unfinished entries that are in their chain: a queued one has left it, a parked one holds no
+    place in it yet (prose 13, gap 2)."""
     posts: dict[tuple[str, int, int], list[OutboxEntry]] = {}
     for entry in entries:
         posts.setdefault((entry.agent, entry.turn, entry.number), []).append(entry)
     return [
         (agent, Link(turn, number, parts[0].at))
         for (agent, turn, number), parts in sorted(posts.items())
-        if not any(part.state == "queued" for part in parts)
+        if not any(part.state in ("queued", "parked") for part in parts)
     ]

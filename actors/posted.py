@@ -9,16 +9,20 @@ from ..messages.mail import Receipt
 from ..messages.posts import Debt, OutboxEntry, PostState
 from ..messages.receipts import LOST, owes_notice
 
+_OPEN: tuple[PostState, ...] = ("parked", "admitted", "sending")
 _WORST: tuple[PostState, ...] = ("failed", "expired", "unknown", "queued", "withheld", "withdrawn")
 _DELIVERED: PostState = "delivered"
 
 
 def post_state(parts: Sequence[OutboxEntry]) -> Receipt | None:
-    """The receipt of a post, or None while it has none: delivered if every part was, failed if none can be."""
+    """The receipt of a post, or None while it has none: delivered if every part was, failed if none can be.
+
+    A post that was held back is withheld, never delivered.
+    """
     if not parts:
         return None
     states: list[PostState] = [part.state for part in parts]
-    if any(state in ("admitted", "sending") for state in states) and not any(s in _WORST for s in states):
+    if any(state in _OPEN for state in states) and not any(s in _WORST for s in states):
         return None
     worst = _worst(states)
     first = parts[0]

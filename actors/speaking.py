@@ -8,6 +8,7 @@ alone.
 
 from collections.abc import Iterable, Sequence
 
+from ..messages.assembly import prompt_stamp
 from ..messages.mail import Chunk, Complete, channel_address
 from ..messages.places import Place
 from ..messages.prose import Delta, Link, RoundTargets, StreamedText, StreamRouter
@@ -16,6 +17,7 @@ from ..messages.speech import routing_of
 from ..messages.turns import Turn
 from .admitting import Words, words
 from .desk import Desk
+from .parking import park, scripts_of
 from .targets import resolver
 
 
@@ -107,22 +109,31 @@ class Speaking:
     # --- verdicts
 
     def admit(self, turn: Turn, done: Done, messages: Sequence[Msg], *, live: bool) -> Words:
-        """The round's words as its end found them."""
+        """The round's words as its end found them; where a script runs in it, parked until the verdict."""
         for event in self._waiting:
             self._show(event)
         self._waiting = []
         if self._router is not None:
             self._send(self._router.end_segment())
+        scripts = scripts_of(self._desk, done.calls)
+        if scripts:
+            prompted = bool(prompt_stamp(messages, turn.number))
+            return park(self._desk, turn, done, scripts, self._targets, prompted)
         said = words(self._desk, turn, done, messages, self._targets, live=live)
-        if self._router is not None:
-            pieces = self._router.round_pieces()
-            self._text.merge(turn.rounds + 1, pieces, said.admitted)
-            for piece in pieces:
-                surface = self._desk.surfaces.get(piece.place.at.server)
-                strict = surface is not None and surface.chunk is not None and surface.strict
-                if strict and piece.ordinal in said.admitted:
-                    self._chunk(piece.place, piece.text)
+        self.judged(turn.rounds + 1, said.admitted)
         return said
+
+    def judged(self, round_: int, admitted: frozenset[int]) -> None:
+        """The verdict on the round that was last written: what `complete` carries, and a strict surface is shown."""
+        if self._router is None:
+            return
+        pieces = self._router.round_pieces()
+        self._text.merge(round_, pieces, admitted)
+        for piece in pieces:
+            surface = self._desk.surfaces.get(piece.place.at.server)
+            strict = surface is not None and surface.chunk is not None and surface.strict
+            if strict and piece.ordinal in admitted:
+                self._chunk(piece.place, piece.text)
 
     def abandon(self, turn: Turn) -> None:
         """The round's attempt is given up: nothing of it counts (prose 6.5)."""

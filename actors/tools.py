@@ -10,9 +10,9 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, overload
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, overload
 
 from ..messages.blocks import ToolDef, ToolResult
 from ..messages.errors import Error, InvalidSetting
@@ -32,6 +32,13 @@ class BadCall(Error):
     """A call that was not run; the text tells the model what was expected and what was given."""
 
 
+class InnerCallFailed(Error):
+    """What a script called was not run, or its result is an error; the text says which and why."""
+
+
+InnerCaller: TypeAlias = Callable[[str, str], Awaitable[tuple[str, bool]]]
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Whose call a tool runs for. A parameter with this hint receives it and is not shown to the model.
@@ -43,28 +50,47 @@ class ToolContext:
     turn: int
     call_id: str
     channel: ChannelRef | None = None
+    _ask: InnerCaller | None = field(default=None, repr=False, compare=False)
+
+    async def call(self, name: str, /, **arguments: Any) -> str:
+        """Call another tool of the same agent and give back the text of its result; for scripts alone.
+
+        It counts like a call of the model's own: a send, `skip_reply` and a private think decide over the words of the
+        round (prose 13, gap 2). Raises InnerCallFailed with an error result's text, and when the script is over.
+        """
+        if self._ask is None:
+            raise InnerCallFailed("only a tool marked @tool(script=True) may call other tools")
+        text, is_error = await self._ask(name, json.dumps(arguments, ensure_ascii=False))
+        if is_error:
+            raise InnerCallFailed(text)
+        return text
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     name: str | None
     description: str | None
+    script: bool = False
 
 
 @overload
 def tool(function: F, /) -> F: ...
 @overload
-def tool(*, name: str | None = None, description: str | None = None) -> Callable[[F], F]: ...
 def tool(
-    function: F | None = None, /, *, name: str | None = None, description: str | None = None
+    *, name: str | None = None, description: str | None = None, script: bool = False
+) -> Callable[[F], F]: ...
+def tool(
+    function: F | None = None, /, *, name: str | None = None, description: str | None = None, script: bool = False
 ) -> F | Callable[[F], F]:
     """Decorator: a function that is meant as a tool, with another name or description if wished.
 
+    `script`: an async function that may call the agent's other tools with `ToolContext.call` while it runs. The words
+    of its round wait for it: what it calls counts like a call of the model's own.
     The function stays what it is; `Resident(tools=[...])` and `Tool.of` read the options.
     """
 
     def mark(marked: F) -> F:
-        setattr(marked, _OPTIONS, _Options(name, description))
+        setattr(marked, _OPTIONS, _Options(name, description, script))
         return marked
 
     return mark if function is None else mark(function)
@@ -77,6 +103,7 @@ class Tool:
     definition: ToolDef
     function: Callable[..., Any]
     is_async: bool
+    script: bool
     _arguments: Record
     _contexts: tuple[str, ...]
     _signature: inspect.Signature
@@ -93,7 +120,7 @@ class Tool:
         """
         if isinstance(function, Tool):
             return function
-        options = getattr(function, _OPTIONS, None) or _Options(None, None)
+        options: _Options = getattr(function, _OPTIONS, None) or _Options(None, None)
         called = _check_name(name or options.name or _name_of(function), function)
         _check_kind(called, function)
         told, documented = split_docstring(_docstring(function))
@@ -101,7 +128,9 @@ class Tool:
         fields, contexts = _fields(called, function, signature, documented)
         arguments = Record(fields)
         definition = define(called, description or options.description or told, arguments.schema())
-        return cls(definition, function, _is_async(function), arguments, contexts, signature)
+        if options.script and not _is_async(function):
+            raise InvalidSetting(f"tool {called!r} is a script: write it as `async def`, since it waits for its calls")
+        return cls(definition, function, _is_async(function), options.script, arguments, contexts, signature)
 
     @property
     def name(self) -> str:

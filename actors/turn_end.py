@@ -251,6 +251,8 @@ class TurnEnd:
         for entry in entries:
             by_number.setdefault(entry.number, []).append(entry)
         for number, parts in sorted(by_number.items()):
+            if parts[0].state == "parked":
+                continue  # the verdict on its round says whether it is a post of the turn at all
             self.posts[number] = Posted(parts[0].at, sum(len(p.text) for p in parts), parts[0].call_id)
             receipt = post_state(parts)
             if receipt is not None:

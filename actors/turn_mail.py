@@ -10,6 +10,11 @@ from ..messages.mail import (
     CompileSlice,
     Decided,
     Dropped,
+    InnerAnswer,
+    InnerAsked,
+    InnerStored,
+    MidRound,
+    MidRoundStored,
     ResultsReplaced,
     ResultStored,
     Retry,
@@ -20,6 +25,7 @@ from ..messages.mail import (
     ToolDone,
 )
 from .builtin_tools import Asked, decided
+from .calls import TOO_LATE
 from .dispatcher import handles
 from .room_member import RoomMember
 from .system import System
@@ -92,6 +98,32 @@ class TurnMail(RoomMember):
         """A result is on disk."""
         if run := self._mine(mail.turn):
             run.result_stored(mail)
+
+    @handles(InnerAsked)
+    def inner_asked(self, mail: InnerAsked) -> None:
+        """A script calls a tool."""
+        if run := self._mine(mail.turn):
+            run.inner_asked(mail)
+        else:
+            self.system.tell(mail.reply.address, InnerAnswer(TOO_LATE, True))
+
+    @handles(InnerStored)
+    def inner_stored(self, mail: InnerStored) -> None:
+        """What a script calls is on disk."""
+        if run := self._mine(mail.turn):
+            run.inner_stored(mail)
+
+    @handles(MidRound)
+    def mid_round(self, mail: MidRound) -> None:
+        """The store refused a unit of ours in the middle of a round."""
+        if run := self._mine(mail.turn):
+            run.mid_round(mail)
+
+    @handles(MidRoundStored)
+    def mid_round_stored(self, mail: MidRoundStored) -> None:
+        """A unit in the middle of a round is on disk."""
+        if run := self._mine(mail.turn):
+            run.mid_round_stored(mail)
 
     @handles(BoundaryDone)
     def boundary_done(self, mail: BoundaryDone) -> None:

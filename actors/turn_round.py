@@ -10,12 +10,17 @@ from dataclasses import replace
 
 from ..messages.address import ReplyTo
 from ..messages.assembly import extend
-from ..messages.blocks import ToolResult
+from ..messages.blocks import ToolCall, ToolResult
 from ..messages.drafts import Draft
 from ..messages.mail import (
     Boundary,
     BoundaryDone,
     Dropped,
+    InnerAnswer,
+    InnerAsked,
+    InnerStored,
+    MidRound,
+    MidRoundStored,
     Refused,
     ResultStored,
     RoundRefused,
@@ -24,17 +29,20 @@ from ..messages.mail import (
     ToolDone,
 )
 from ..messages.places import ChannelRef
+from ..messages.prose.silence import SKIP_TOOL, bare_name
 from ..messages.request import Done, ErrorRecord, Usage
-from ..messages.turns import Turn
+from ..messages.turns import InnerCall, Round, Turn
+from ..storage import Op
 from ..storage import turns as turn_records
 from .admitting import Words
 from .asking import Asking
 from .builtin_tools import Asked
-from .calls import Calls
+from .calls import TOO_LATE, Calls
 from .composer import visible
 from .desk import Desk
 from .rounds import owed_rows, round_rows
-from .system import Timer, operator_line
+from .sends import call_action, send_plan
+from .system import Letter, Timer, operator_line
 from .turn_end import TurnEnd
 from .turn_words import TurnWords
 
@@ -60,6 +68,7 @@ class TurnRound:
         self.before = turn
         self.owed_told = 0
         self.said: Words | None = None
+        self.unwritten = 0
 
     # What the TurnRun does.
 
@@ -122,12 +131,58 @@ class TurnRound:
         if self.said is not None:
             self.end.expect(self.said.posts)
         self.phase = "tools"
-        self.calls = Calls(self.desk, self.turn, round_, self.send_draft)
+        self.calls = self._calls_of(round_)
         if self.cancel_wanted:
             self._cancel_round()
             return
         self.calls.dispatch()
         self._if_all_in()
+
+    def _calls_of(self, round_: Round) -> Calls:
+        return Calls(self.desk, self.turn, round_, self.send_draft, self._store_result)
+
+    def _store_result(self, call_id: str, ops: tuple[Op, ...]) -> None:
+        """A result as it arrives; with the last one of the round's scripts comes the verdict on its words."""
+        turn, me = self.turn, self.desk.address
+        if turn.round is None or self.calls is None:
+            return
+        number = turn.round.number
+        stored = (me, ResultStored(turn.number, number, call_id))
+        if turn.round.scripts and self.calls.has_answered(turn.round.scripts):
+            said = self.words.judge(turn)
+            self.turn = said.turn
+            self._write((*ops, *said.ops), (*said.letters, stored))
+            return
+        self.desk.system.commit(
+            ops, (stored,), lambda exc: ((me, ResultStored(turn.number, number, call_id, str(exc))),)
+        )
+
+    # --- what a script calls
+
+    def inner_asked(self, mail: InnerAsked) -> None:
+        """A script calls a tool: it is recorded, with the post that it makes, and then it runs (prose 13, gap 2)."""
+        round_ = self.turn.round
+        takes = self.phase == "tools" and self.calls is not None and self.calls.accepts(mail.turn, mail.round)
+        if round_ is None or self.calls is None or not takes or not self.calls.awaits(mail.script):
+            self.desk.system.tell(mail.reply.address, InnerAnswer(TOO_LATE, True))
+            return
+        made = sum(inner.id.startswith(f"{mail.script}/") for inner in round_.inner)
+        call = ToolCall(f"{mail.script}/{made + 1}", mail.name, mail.arguments)
+        self.calls.begin_inner(call, mail.reply)
+        inner = (*round_.inner, InnerCall(call.id, call.name, call_action(self.desk, call)))
+        self.turn = replace(self.turn, round=replace(round_, inner=inner))
+        plan = send_plan(self.desk, self.turn, call)
+        ops: tuple[Op, ...] = ()
+        letters: tuple[Letter, ...] = ((self.desk.address, InnerStored(mail.turn, mail.round, call.id)),)
+        if plan is not None:
+            self.turn, ops, told = self.words.send(self.turn, call.id, plan.place, plan.text)
+            letters = told
+        self._write(ops, letters)
+
+    def inner_stored(self, mail: InnerStored) -> None:
+        """What a script calls is on disk: it may run."""
+        if self.phase == "tools" and self.calls is not None and self.calls.accepts(mail.turn, mail.round):
+            self.calls.run_inner(mail.call_id)
 
     def tool_done(self, mail: ToolDone) -> None:
         """A result: store it, then see whether all are in."""
@@ -149,7 +204,7 @@ class TurnRound:
         if self.calls is None or not self.calls.complete:
             return
         results = self.calls.results()
-        if self.calls.ends_turn:
+        if self.calls.ends_turn or self._skipped_inside():
             self._end("turn_ended", results)
             return
         self.phase, self.owed_told = "boundary", len(self.turn.owed)
@@ -198,11 +253,48 @@ class TurnRound:
 
     def _cancel_round(self) -> None:
         assert self.calls is not None
-        self._end("cancelled", self.calls.give_up("cancelled"))
+        if not self.unwritten:
+            self._end("cancelled", self.calls.give_up("cancelled"))
+
+    def _skipped_inside(self) -> bool:
+        made = self.turn.round.inner if self.turn.round is not None else ()
+        return any(bare_name(call.name) == SKIP_TOOL for call in made)
 
     def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
         """A call sends a draft again."""
         self.turn = self.words.send_draft(self.turn, call_id, at, draft)
+
+    # --- units in the middle of a round
+
+    def _write(self, ops: tuple[Op, ...], letters: tuple[Letter, ...]) -> None:
+        """Write the turn as it is. The outcomes that it knows are paid for and their drafts written with it, so that a
+        restart judges none of them again."""
+        if self.turn.round is not None:
+            whole = (*ops, *self.end.told(), *self.desk.book.flush())
+            self._write_unit(MidRound(self.turn.number, self.turn.round.number, whole, letters))
+
+    def _write_unit(self, unit: MidRound) -> None:
+        self.unwritten += 1
+        me = self.desk.address
+        self.desk.system.commit(
+            (turn_records.put(self.turn), *unit.ops), (*unit.letters, (me, MidRoundStored(unit.turn, unit.round))),
+            lambda exc: ((me, replace(unit, error=str(exc))),),
+        )
+
+    def mid_round(self, mail: MidRound) -> None:
+        """The store refused it: it is written again, more and more slowly, until it stands."""
+        if self.phase == "tools":
+            self.refusals += 1
+            self._tell_operator(mail.error)
+            delay = RESEND[min(self.refusals, len(RESEND)) - 1]
+            self._later(delay, SendAgain(self.turn.number, replace(mail, error="")))
+
+    def mid_round_stored(self, mail: MidRoundStored) -> None:
+        """A unit is on disk; a cancel that waited for it goes on."""
+        self.refusals = 0
+        self.unwritten = max(0, self.unwritten - 1)
+        if self.phase == "tools" and self.cancel_wanted:
+            self._cancel_round()
 
     # --- what the store refused
 
@@ -211,6 +303,10 @@ class TurnRound:
         if isinstance(mail.mail, RoundRefused):
             if self.phase == "storing":
                 self._commit_round()
+        elif isinstance(mail.mail, MidRound):
+            if self.phase == "tools":
+                self.unwritten -= 1
+                self._write_unit(mail.mail)
         elif self.phase in ("boundary", "guarding", "ending", "closing", "finishing"):
             self.desk.to_room(mail.mail)
 

@@ -31,7 +31,7 @@ from ..messages.rows import Row
 from ..messages.turns import Turn
 from ..messages.wakes import trigger_of
 from ..storage import Op
-from .calls import Calls
+from .admitting import Words
 from .desk import Desk
 from .metering import meter
 from .pauses import PAUSED
@@ -180,9 +180,9 @@ class TurnRun(TurnRound):
         results: tuple[ToolResult, ...] = ()
         self.turn = self.end.restore(self.turn)
         if (round_ := self.turn.round) is not None:
-            calls = Calls(self.desk, self.turn, round_, self.send_draft)
+            calls = self._calls_of(round_)
             calls.restore(self.end.receipts, self.end.kept)
-            results = calls.results()
+            results = calls.give_up("interrupted")
         self._end("exhausted", results)
 
     # --- the end
@@ -201,8 +201,12 @@ class TurnRun(TurnRound):
         if self.asking.unfinished:
             self.interrupted = self.words.interrupt(self.turn)
         self.asking.drop()
+        said = Words(self.turn)
+        if self.turn.round is not None and self.turn.round.scripts:
+            said = self.words.judge(self.turn)
+            self.turn = said.turn
         rows = (*round_rows(self.desk, self.turn, results), *interrupted_rows(self.desk, self.turn, self.interrupted))
-        self._finish_with(ending, rows, (), ())
+        self._finish_with(ending, rows, said.ops, said.letters)
 
     def _finish_with(
         self, ending: str, rows: tuple[Row, ...], ops: tuple[Op, ...], letters: Sequence[Letter]
@@ -272,7 +276,7 @@ class TurnRun(TurnRound):
             self.start(admitted=False)
             return
         self._typing(True)
-        self.calls = Calls(self.desk, self.turn, self.turn.round, self.send_draft)
+        self.calls = self._calls_of(self.turn.round)
         self.calls.restore(self.end.receipts, self.end.kept)
         self.phase = "tools"
         self._if_all_in()

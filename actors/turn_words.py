@@ -1,22 +1,25 @@
 """TurnWords: a turn's words over all its streams: what is being written, and what outcomes and tools make of it.
 
 A plain object owned by TurnRun. Keeps the present stream's `Speaking` and closes the one that it replaces; takes the
-turn's record and gives back the next one, so that the record has one owner. Writes only posts that a tool sends.
+turn's record and gives back the next one, so that the record has one owner.
 """
 
 from collections.abc import Sequence
 
 from ..messages.drafts import Draft
 from ..messages.mail import GATEWAY, Receipt, Speech, Withhold
-from ..messages.places import ChannelRef
+from ..messages.places import ChannelRef, Place
 from ..messages.receipts import Posted
 from ..messages.request import Done, Event, Msg
 from ..messages.turns import Turn
+from ..storage import Op
 from ..storage import turns as turn_records
-from .admitting import Words, admit_draft
+from .admitting import Words, admit_call
 from .aftermath import after_receipt, tell_withheld, withhold
 from .desk import Desk
+from .parking import settle
 from .speaking import Speaking
+from .system import Letter
 from .turn_end import TurnEnd
 
 
@@ -43,6 +46,14 @@ class TurnWords:
         """The round is whole: its verdict."""
         speaking = self._speaking or Speaking(self._desk, turn, "")
         return speaking.admit(turn, done, messages, live=live)
+
+    def judge(self, turn: Turn) -> Words:
+        """The scripts of the turn's round have answered: the verdict that its words waited for (prose 13, gap 2)."""
+        said = settle(self._desk, turn)
+        if self._speaking is not None and turn.round is not None:
+            self._speaking.judged(turn.round.number, said.admitted)
+        self._end.expect(said.posts)
+        return said
 
     def interrupt(self, turn: Turn) -> str:
         """The round is cut and the turn ends with it: what it has shown stands as shown (agents.md 19.13)."""
@@ -82,9 +93,17 @@ class TurnWords:
         tell_withheld(self._desk, turn, mail, ops)
         return turn
 
+    def send(
+        self, turn: Turn, call_id: str, place: Place, text: str
+    ) -> tuple[Turn, tuple[Op, ...], tuple[Letter, ...]]:
+        """Admit a post that a script's call makes: the turn after it, and its unit (prose 5.2, 13 gap 2)."""
+        after, number, ops = admit_call(self._desk, turn, call_id, place, text)
+        self._end.expect({number: Posted(place.at, len(text), call_id)})
+        return after, ops, ((GATEWAY, Speech(after.agent, after.number, number, place.at)),)
+
     def send_draft(self, turn: Turn, call_id: str, at: ChannelRef, draft: Draft) -> Turn:
         """Admit a draft as a post of its own, for a call that resends it (prose 5.2, 9)."""
-        after, number, ops = admit_draft(self._desk, turn, call_id, at, draft)
+        after, number, ops = admit_call(self._desk, turn, call_id, Place(at), draft.text, draft.id)
         self._end.expect({number: Posted(at, len(draft.text), call_id)})
         speech = Speech(after.agent, after.number, number, at)
         unit = (turn_records.put(after), *ops, *self._end.told())

@@ -14,7 +14,7 @@ from .places import ChannelRef
 from .prose.routing import Link
 
 PostState: TypeAlias = Literal[
-    "admitted", "sending", "delivered", "failed", "unknown", "queued", "expired", "withheld", "withdrawn"
+    "parked", "admitted", "sending", "delivered", "failed", "unknown", "queued", "expired", "withheld", "withdrawn"
 ]
 END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired", "withheld", "withdrawn"})
 Debt: TypeAlias = tuple[str, int, int, str]
@@ -87,7 +87,8 @@ class OutboxEntry:
     `number` is the post's place in its turn's speech chain; `call_id` is set on an explicit send. The rest is what
     admission decided of prose: `whole` text of the post, the envelope as `written`, whether it named its `target`,
     the draft `copied` into it (`wholly`: it is all of it), the envelope's place in its round, and whether a failure
-    before it `holds` it back (hybrid). `delayed`: why it first had to wait, "" as long as it never had.
+    before it `holds` it back (hybrid). `delayed`: why it first had to wait, "" as long as it never had. `parked`: it
+    waits for the verdict on its round and holds nobody back (prose 13, gap 2).
     """
 
     agent: str

@@ -13,7 +13,8 @@ from .blocks import ReplyBlock
 from .codec import record
 from .places import ChannelRef, Place
 from .prose.bounces import StreakEvent
-from .prose.routing import HeldBy, Link
+from .prose.resolve import Resolution
+from .prose.routing import HeldBy, Link, Retained
 from .registry import ProseMode
 from .wakes import Answered, Wake
 
@@ -39,12 +40,33 @@ class ExplicitSend:
     number: int
 
 
+@record("inner-call")
+@dataclass(frozen=True, slots=True)
+class InnerCall:
+    """A call that a script of the round made: its id, its full name, and of the `drafts` tool what it asks for."""
+
+    id: str
+    name: str
+    action: str = ""
+
+
+@record("frozen-answer")
+@dataclass(frozen=True, slots=True)
+class FrozenAnswer:
+    """What the target of one envelope of a round resolved to; `ordinal` from 0."""
+
+    ordinal: int
+    answer: Resolution
+
+
 @record("round")
 @dataclass(frozen=True, slots=True)
 class Round:
     """A round that ended in calls: its blocks verbatim, and what its request had heard.
 
     `watermark` is a log position, `heard` an inbox number. `prompted`: its request ended with `[Continue]`.
+    `scripts`: the calls that its verdict waits for; until it is taken the round's posts are parked, and `answers` and
+    `retained` are what its admission found. `inner`: what its scripts have called (prose 13, gap 2).
     """
 
     number: int
@@ -53,6 +75,10 @@ class Round:
     heard: int
     sends: tuple[ExplicitSend, ...] = ()
     prompted: bool = False
+    scripts: tuple[str, ...] = ()
+    answers: tuple[FrozenAnswer, ...] = ()
+    retained: Retained | None = None
+    inner: tuple[InnerCall, ...] = ()
 
 
 @record("turn")

@@ -25,6 +25,11 @@ from .agent import CompileSlice as CompileSlice
 from .agent import DraftsRefused as DraftsRefused
 from .agent import Dropped as Dropped
 from .agent import Greeted as Greeted
+from .agent import InnerAnswer as InnerAnswer
+from .agent import InnerAsked as InnerAsked
+from .agent import InnerStored as InnerStored
+from .agent import MidRound as MidRound
+from .agent import MidRoundStored as MidRoundStored
 from .agent import NothingToDo as NothingToDo
 from .agent import Receipt as Receipt
 from .agent import Refused as Refused

@@ -149,6 +149,54 @@ class ResultStored:
 
 
 @dataclass(frozen=True, slots=True)
+class MidRound:
+    """A unit in the middle of a round was refused (`error`), and is written again with the turn as it is then."""
+
+    turn: int
+    round: int
+    ops: Ops
+    letters: Letters
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MidRoundStored:
+    """A unit in the middle of a round is on disk."""
+
+    turn: int
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class InnerAsked:
+    """A script calls a tool; answered by InnerAnswer. `script`: its own call; `arguments` as JSON."""
+
+    turn: int
+    round: int
+    script: str
+    name: str
+    arguments: str
+    reply: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class InnerStored:
+    """What a script calls is recorded: the call may run."""
+
+    turn: int
+    round: int
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class InnerAnswer:
+    """To a script: the result of a call of its own."""
+
+    text: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     """The delay before attempt `attempt` of the turn's request is over."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from ..codec import record
 from ..places import ChannelRef, Place
 from .grammar import PRIVATE_TARGET
 from .whitespace import SPACE_CLASS, strip, without_whitespace
@@ -24,6 +25,7 @@ _MENTION = re.compile(r"<@!?([0-9]+)>")
 _PARENTHETICAL = re.compile(rf"{SPACE_CLASS}*\([^()]*\){SPACE_CLASS}*\Z")
 
 
+@record("target-channel")
 @dataclass(frozen=True, slots=True)
 class ChannelEntry:
     """What resolving may know of a channel. `raw_id`: the platform's own; `recipient_*`: of a direct channel."""
@@ -37,6 +39,7 @@ class ChannelEntry:
     recipient_name: str | None = None
 
 
+@record("resolved")
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """Exactly one channel."""
@@ -50,11 +53,12 @@ class Resolved:
         return Place(ChannelRef(self.server, self.id))
 
 
+@record("unresolved")
 @dataclass(frozen=True, slots=True)
 class Unresolved:
     """No channel, and why; the candidates are what the writer may have meant.
 
-    `error`: what a resolver raised, for the log alone (prose 16.6).
+    `error`: what a resolver raised, for the log alone (prose 16.6); a stored answer has none.
     """
 
     reason: UnresolvedReason

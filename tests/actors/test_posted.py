@@ -13,7 +13,7 @@ TEA = ChannelRef("irc", "#tea")
 OUTCOME: dict[str, tuple[Attempt, ...]] = {
     "admitted": (), "sending": (Attempt(1.0),), "delivered": (Attempt(1.0, "delivered"),),
     "queued": (Attempt(1.0, "not-sent"),), "failed": (Attempt(1.0, "not-sent"),),
-    "expired": (Attempt(1.0, "not-sent"),), "withdrawn": (Attempt(1.0, "not-sent"),), "withheld": (),
+    "expired": (Attempt(1.0, "not-sent"),), "withdrawn": (Attempt(1.0, "not-sent"),), "withheld": (), "parked": (),
     "unknown": (Attempt(1.0, "unknown"),),
 }
 
@@ -40,11 +40,11 @@ def parts(*states: PostState) -> list[OutboxEntry]:
         (("failed",), "failed"), (("failed", "failed"), "failed"), (("expired", "failed"), "failed"),
         (("expired",), "expired"), (("unknown",), "unknown"),
         (("withheld",), "withheld"), (("withheld", "withheld"), "withheld"), (("withdrawn",), "withdrawn"),
-        (("delivered", "withdrawn"), "withdrawn"),
+        (("delivered", "withdrawn"), "withdrawn"), (("parked",), None), (("parked", "parked"), None),
     ],
 )
 def test_the_state_of_a_post(states: tuple[PostState, ...], whole: str | None) -> None:
-    """[prose 11.1, 11.3] Delivered only if every part was; a part that waits makes the post wait."""
+    """[prose 11.1, 11.3, 13 gap 2] Delivered only if every part was; a part that waits makes the post wait."""
     receipt = post_state(parts(*states))
     assert (receipt.state if receipt else None) == whole
 
