@@ -53,6 +53,12 @@ def round_rows(desk: Desk, turn: Turn, results: tuple[ToolResult, ...]) -> tuple
     return (spoken, answered) if results else (spoken,)
 
 
+def refused(done: Done) -> ErrorRecord:
+    """The record of an answer that is the model's refusal; the category is the provider's word (providers.md 2.2)."""
+    category = str(done.stop_details.get("category") or "")
+    return ErrorRecord("refusal", f"the model refused to answer{f' ({category})' if category else ''}", code=category)
+
+
 def interrupted_rows(desk: Desk, turn: Turn, text: str) -> tuple[Row, ...]:
     """A round that was cut after its text was shown, as far as it was; never posted (agents.md 19.13)."""
     if not text.strip():

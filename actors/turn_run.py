@@ -35,7 +35,7 @@ from .admitting import Words
 from .desk import Desk
 from .metering import meter
 from .pauses import PAUSED
-from .rounds import contained_call, end_rows, interrupted_rows, round_rows, withheld_results
+from .rounds import contained_call, end_rows, interrupted_rows, refused, round_rows, withheld_results
 from .system import Letter
 from .turn_round import TurnRound
 
@@ -117,7 +117,7 @@ class TurnRun(TurnRound):
             self._guard()
         elif done.stop_reason == "refusal":
             self.asking.pauses.forget()
-            self._failed(ErrorRecord("refusal", "the model refused to answer"))
+            self._failed(refused(done))
         elif done.calls:
             self.asking.pauses.forget()
             self._store_round(done)

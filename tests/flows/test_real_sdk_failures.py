@@ -22,7 +22,7 @@ from tests.messages_api.faults import (
     server_error,
     spend_limited,
 )
-from tests.messages_api.replies import Answer, Text, Thinking, ToolUse, partial_call, reply
+from tests.messages_api.replies import Answer, Text, Thinking, ToolUse, partial_call, refusal, reply
 from tests.messages_api_tests.sdk import serving
 
 pytestmark = [pytest.mark.socket, pytest.mark.pool, pytest.mark.timeout(120)]
@@ -186,6 +186,20 @@ def test_after_its_wait_the_same_request_is_sent_again() -> None:
             assert board.next().text == "hello"
         first, second = server.log.rounds()
     assert first.raw == second.raw
+
+
+@pytest.mark.parametrize(("category", "words"), [("cyber", "the model refused to answer (cyber)"),
+                                                 (None, "the model refused to answer")])
+def test_a_refusal_is_given_up_with_its_category(category: str | None, words: str) -> None:
+    """[providers 2.2] The model's own refusal, in a 200: no failure of the wire, and not asked again."""
+    with serving(refusal(category, "no")) as server:
+        model = Noting(claude(server))
+        with runtime(model, None, [ada()]) as (opened, board):
+            ended = turn(opened, opened.subscribe(), "ada: hello")
+        assert len(server.log.rounds()) == 1
+    assert (ended.name, ended.fields["errorType"], ended.fields["error"]) == ("inference:exhausted", "refusal", words)
+    assert model.errors == []
+    assert board.posts == []
 
 
 def test_a_truncated_call_is_never_run() -> None:
