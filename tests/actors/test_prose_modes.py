@@ -142,7 +142,7 @@ def _take(platform: Platform, post: Post) -> str:
 
 
 def test_a_failed_post_of_explicit_mode_keeps_its_words(seeds: list[int]) -> None:
-    """[prose 13.1, 1] Refused: a marker that names the draft, no bounce; unknown: an unconfirmed draft."""
+    """[prose 13.1 weak point 1] Refused: a marker that names the draft, no bounce; unknown: an unconfirmed draft."""
     for seed in seeds:
         for answer, state in ((NotSent("no", True), "held"), (Unknown("lost"), "unconfirmed")):
             platform = Platform(answer=always(answer))
@@ -164,7 +164,7 @@ def always(answer: Any) -> Callable[[Post], Any]:
 
 
 def test_complete_carries_admitted_text_only(seeds: list[int]) -> None:
-    """[prose 13, gap 1] A private round was shown while it was written; every channel is closed, with no text of it."""
+    """[prose 13 gap 1] A private round was shown while it was written; every channel is closed, with no text of it."""
     for seed in seeds:
         shown = Shown()
         ada = Resident("ada", "m")
@@ -179,7 +179,7 @@ def test_complete_carries_admitted_text_only(seeds: list[int]) -> None:
 
 
 def test_a_strict_stream_shows_only_what_is_posted(seeds: list[int]) -> None:
-    """[prose 13, gap 1 and 2] A round is buffered until its verdict."""
+    """[prose 13 gap 1] [prose 13 gap 2] A round is buffered until its verdict."""
     for seed in seeds:
         shown = Shown()
         model = Scripted(["secret", call("skip_reply")], "open")
@@ -194,7 +194,7 @@ def test_a_strict_stream_shows_only_what_is_posted(seeds: list[int]) -> None:
 
 
 def test_a_replaced_stream_closes_its_channels(seeds: list[int]) -> None:
-    """[prose 13, gap 6 and 7] A budget restart completes the old stream; the new one goes on at the destination."""
+    """[prose 13 gap 6] [prose 13 gap 7] A budget restart completes the old stream; the new one goes on where it was."""
     for seed in seeds:
         shown = Shown()
         ada, model = explicit([">>#a first", call("think", thought="hm")], "second", max_stream_tokens=1)
@@ -244,7 +244,7 @@ def test_an_imitated_call_is_contained(seeds: list[int]) -> None:
 
 
 def test_a_refused_batch_is_withheld_and_asked_once_more(seeds: list[int]) -> None:
-    """[agents 6.4] [prose 13, gap 8] Nothing of a refused attempt is shown or said; a second refusal ends the turn."""
+    """[agents 6.4] [prose 13 gap 8] Nothing of a refused attempt is shown or said; a second refusal ends the turn."""
     for seed in seeds:
         for refusals, said in ((1, ["fine"]), (2, [])):
             shown = Shown()
