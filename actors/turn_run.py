@@ -96,6 +96,7 @@ class TurnRun(TurnRound):
             elif isinstance(event, Done):
                 self._round_done(event)
             elif isinstance(event, RoundFailed):
+                meter(self.desk, event, self.usage)
                 self._failed(event.error)
             else:
                 self.words.event(event)

@@ -167,9 +167,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class RoundFailed:
-    """The round failed; the one other terminal."""
+    """The round failed; the one other terminal. `limits`: what the head of an answer that was an error said of them."""
 
     error: ErrorRecord
+    limits: Limits | None = None
 
 
 Event: TypeAlias = Started | TextDelta | ThinkingDelta | BlockStart | BlockEnd | Done | RoundFailed

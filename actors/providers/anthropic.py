@@ -7,7 +7,7 @@ that the runtime's ladder counts every attempt. What a model cannot carry is ref
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ...messages.errors import InvalidSetting
 from ...messages.request import Capabilities, Done, ErrorRecord, Event, Limits, Request, RoundFailed
@@ -54,6 +54,8 @@ class Anthropic(Provider):
     ) -> None:
         if cache_ttl not in ("5m", "1h"):
             raise InvalidSetting("cache_ttl must be '5m' or '1h'")
+        if transport not in get_args(Transport):
+            raise InvalidSetting(f"transport must be one of {', '.join(get_args(Transport))}")
         self.name = name
         self.own_limits: Limits | None = own_limits(requests_per_minute, tokens_per_minute)
         self._models = dict(models or {})
@@ -115,7 +117,9 @@ class Anthropic(Provider):
         except RefusedBeforeSending as refused:
             yield RoundFailed(refused.error)
         except Exception as exc:
-            yield RoundFailed(error_record(exc, self._secret, begun=begun))
+            answer = getattr(exc, "response", None)
+            limits = None if begun or answer is None else anthropic_limits(answer.headers)
+            yield RoundFailed(error_record(exc, self._secret, begun=begun), limits)
 
     async def count_tokens(self, request: Request) -> int | None:
         """The input tokens as the provider counts them, or None where it does not answer."""

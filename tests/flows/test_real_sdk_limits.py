@@ -10,6 +10,7 @@ from manyminds.actors.spec import Resident
 from manyminds.messages.mail import AskState, provider_address
 from tests.actors.on_threads import message, runtime
 from tests.flows.claude import ENDS, MODEL, ada, claude, turn, until
+from tests.messages_api.faults import rate_limited
 from tests.messages_api.replies import ToolUse, reply
 from tests.messages_api_tests.sdk import serving
 
@@ -70,6 +71,21 @@ def test_another_agent_waits_as_well() -> None:
             waited = until(traces, "provider:limited", *ENDS)
             assert (waited.name, 55 < waited.fields["seconds"] <= 60) == ("provider:limited", True)
             assert gate(opened)["waiting"] == ["bob"]
+        assert len(server.log.rounds()) == 1
+
+
+def test_the_head_of_a_429_feeds_them_too() -> None:
+    """[agents 6.1] It states no wait, so that the sender goes by the ladder; the others go by what its head says."""
+    lines = {name.replace("-", "_"): value for name, value in head((1, 0)).items()}
+    with serving(rate_limited(None, **lines), reply("never")) as server:
+        with runtime(claude(server), None, [ada(), Resident("bob", MODEL)]) as (opened, _):
+            traces = opened.subscribe()
+            opened.receive(message("ada: hello", to="ada"))
+            assert until(traces, "inference:failed", *ENDS).fields["delay"] == 1.0
+            assert opened.cancel("ada")
+            opened.receive(message("bob: hello", "#b", to="bob"))
+            waited = until(traces, "provider:limited")
+            assert 55 < waited.fields["seconds"] <= 60
         assert len(server.log.rounds()) == 1
 
 

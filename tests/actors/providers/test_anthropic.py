@@ -266,7 +266,9 @@ def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         assert server.log.rounds()[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("wrong", [{"cache_ttl": "1d"}, {"requests_per_minute": 0}, {"tokens_per_minute": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"cache_ttl": "1d"}, {"requests_per_minute": 0}, {"tokens_per_minute": True}, {"transport": "azure"}]
+)
 def test_a_wrong_setting_is_named(wrong: dict[str, Any]) -> None:
     """A wrong option is an InvalidSetting that says what was expected."""
     with pytest.raises(InvalidSetting, match=next(iter(wrong))):
