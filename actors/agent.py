@@ -48,7 +48,7 @@ from .dispatcher import handles
 from .draft_book import DraftBook
 from .gate_pass import GatePass
 from .keeping import write_drafts, written_again
-from .late_outcomes import late_notice, owed, withhold_late
+from .late_outcomes import late_notice, owed, unnamed_drafts, withhold_late
 from .room_member import OFFER_AGAIN
 from .spec import AgentSpec
 from .stale import StaleWatch, busy_as
@@ -177,10 +177,10 @@ class Agent(TurnMail):
             self._begin()
 
     def _begin(self) -> None:
-        spec = self.spec
-        self.desk.to_room(
-            Begin(spec.name, self.incarnation, spec.mode, spec.home, spec.budget // 2, ReplyTo(self.address))
-        )
+        spec, (notices, ops) = self.spec, unnamed_drafts(self.desk)
+        self.desk.to_room(Begin(
+            spec.name, self.incarnation, spec.mode, spec.home, spec.budget // 2, ReplyTo(self.address), notices, ops
+        ))
 
     @handles(NothingToDo)
     def nothing_to_do(self, mail: NothingToDo) -> None:

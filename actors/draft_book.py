@@ -13,8 +13,14 @@ from ..messages.places import ChannelRef
 from ..messages.posts import Debt
 from ..messages.prose.decisions import DraftState, NewDraft
 from ..messages.prose.routing import Retained
-from ..storage import Op, drafts, outbox
+from ..storage import Op, drafts, outbox, owing
 from .system import Store
+
+DRAFT = "draft"
+
+
+def _debt(draft: Draft) -> Debt:
+    return draft.agent, draft.turn, draft.number, DRAFT
 
 
 class DraftBook:
@@ -24,6 +30,7 @@ class DraftBook:
         self._store, self._agent = store, agent
         self._drafts: dict[str, Draft] = {}
         self._changed: dict[str, Draft] = {}
+        self._new: set[str] = set()
         self._last = self._minted = 0
         # Notices of late outcomes that are on their way, with the drafts in their unit; by debt and state told.
         self.late: dict[tuple[Debt, str], Offer] = {}
@@ -37,6 +44,7 @@ class DraftBook:
             self._drafts = {draft.id: draft for draft in drafts.of_agent(snap, self._agent)}
             self._last = self._minted = drafts.last_number(snap, self._agent)
         self._changed = {}
+        self._new = set()
         self.late = {}
 
     def in_flight(self) -> frozenset[str]:
@@ -58,6 +66,7 @@ class DraftBook:
         """Keep a new draft; `at` in Unix seconds, `post`: the number of the post that it keeps the words of."""
         if new is not None and new.id not in self._drafts:
             self._last += 1
+            self._new.add(new.id)
             self._put(draft_of(new, self._agent, self._last, turn, at, post))
 
     def settle(self, found: str, state: DraftState, sent_to: ChannelRef | None = None, ids: Iterable[str] = ()) -> None:
@@ -89,9 +98,25 @@ class DraftBook:
         self._changed.update((found, self._drafts[found]) for found in ids if found in self._drafts)
 
     def flush(self) -> tuple[Op, ...]:
-        """What the next unit has to write; handed over once."""
-        changed, self._changed = self._changed, {}
-        return tuple(drafts.put(draft) for draft in changed.values())
+        """What the next unit has to write; handed over once. Of a new draft its author is owed the name."""
+        changed, new = self._changed, self._new
+        self._changed, self._new = {}, set()
+        owed = (owing.put(_debt(draft)) for draft in changed.values() if draft.id in new)
+        return (*(drafts.put(draft) for draft in changed.values()), *owed)
+
+    def named(self, told: Iterable[Draft]) -> tuple[Op, ...]:
+        """The unit holds rows that name these drafts; to stand behind what `flush` gives (prose 9)."""
+        return tuple(owing.delete(_debt(draft)) for draft in told)
+
+    def of_turn(self, turn: int) -> list[Draft]:
+        """The drafts that a turn has made, oldest first."""
+        return [draft for draft in reversed(self.newest_first()) if draft.turn == turn]
+
+    def unnamed(self) -> list[Draft]:
+        """The open drafts that no history names yet, oldest first."""
+        with self._store.snapshot() as snap:
+            owed = {number for _, _, number, what in owing.all_of(snap, self._agent) if what == DRAFT}
+        return [draft for draft in reversed(self.newest_first()) if draft.number in owed and draft.is_open]
 
     def _put(self, draft: Draft) -> None:
         if self._drafts.get(draft.id) != draft:

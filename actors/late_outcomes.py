@@ -8,10 +8,13 @@ from ..messages.address import ReplyTo
 from ..messages.blocks import Text
 from ..messages.mail import Offer, Receipt, Withhold, agent_address
 from ..messages.notices import notice_row
+from ..messages.outbox_notices import drafts_kept
+from ..messages.rows import Row
 from ..messages.turns import Turn
 from ..storage import Op, Snapshot, outbox, owing, registry
 from .aftermath import after_receipt, tell_withheld, withhold
 from .desk import Desk
+from .draft_book import DRAFT
 from .keeping import write_drafts
 from .posted import debt_of, post_state
 
@@ -24,9 +27,9 @@ def owed(snap: Snapshot, agent: str, turn: Turn | None) -> tuple[list[Receipt], 
     receipts: list[Receipt] = []
     gone: list[Op] = []
     for debt in owing.all_of(snap, agent):
-        _, of_turn, number, _ = debt
-        if turn is not None and of_turn == turn.number:
-            continue
+        _, of_turn, number, what = debt
+        if what == DRAFT or (turn is not None and of_turn == turn.number):
+            continue  # a draft is named by its turn's receipt, or at the next turn's start
         receipt = post_state(outbox.of_post(snap, agent, of_turn, number))
         if receipt is None or debt_of(agent, receipt) != debt:
             gone.append(owing.delete(debt))
@@ -55,17 +58,30 @@ def late_notice(desk: Desk, told: Receipt) -> Offer | None:
         if not owing.is_owed(snap, debt):
             return None
         known = registry.channel(snap, told.at)
-    notice = after_receipt(desk, past_turn(desk, told.turn), told, known.label if known else "", late=True).notice
+    judged = after_receipt(desk, past_turn(desk, told.turn), told, known.label if known else "", late=True)
+    notice = judged.notice
     paid = owing.delete(debt)
     if notice is None:
         write_drafts(desk, (paid,))
         return None
-    ops = (*desk.book.flush(), paid)
+    draft = desk.book.get(judged.draft)
+    ops = (*desk.book.flush(), paid, *desk.book.named([draft] if draft is not None else ()))
     row = notice_row(f"{agent}/{told.turn}/late{told.number}{told.state}", notice, desk.now(), agent)
     size = sum(len(b.text) for b in row.content if isinstance(b, Text))
     offer = Offer(row, size, ops=ops, own=True, reply=ReplyTo(agent_address(agent), told), owed=debt)
     desk.book.late[debt, told.state] = offer
     return offer
+
+
+def unnamed_drafts(desk: Desk) -> tuple[tuple[Row, ...], tuple[Op, ...]]:
+    """The one notice of drafts that no receipt has named, for the next turn's start, and what it pays."""
+    kept = desk.book.unnamed()
+    if not kept:
+        return (), ()
+    row_id = f"{desk.spec.name}/{kept[-1].turn}/kept{kept[-1].number}"
+    notice = drafts_kept([(draft.id, draft.reason, draft.state) for draft in kept])
+    row = notice_row(row_id, notice, desk.now(), desk.spec.name)
+    return (row,), desk.book.named(kept)
 
 
 def withhold_late(desk: Desk, mail: Withhold) -> None:

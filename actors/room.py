@@ -218,7 +218,8 @@ class Room(StoredActor):
         taken = tuple(part for part, _ in parts if part is not None)
         unit.replace_wakes(batch, [rest for _, rest in parts if rest is not None])
         turn = self._new_turn(mail, unit, number, taken)
-        notices = [*self._tell_mode(turn, mode_known, unit), *self._announce(turn, announced, unit)]
+        notices = [*self._tell_mode(turn, mode_known, unit), *self._announce(turn, announced, unit), *mail.notices]
+        unit.ops.extend(mail.ops)
         unit.append(notices)
         turn = replace(turn, watermark=unit.end)
         unit.ops += [turns.put(turn), turns.set_last_turn(turn.agent, number)]

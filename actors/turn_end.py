@@ -108,7 +108,7 @@ class TurnEnd:
         if final:
             rows = (*rows, *self._notice_rows(ended))
             wakes, judged = self._judge(ended)
-            ops = (*ops, *judged)
+            ops = (*ops, *self._named(turn), *judged)
         self.desk.to_room(EndTurn(ended, rows, ops, tuple(letters), final, ReplyTo(self.desk.address), wakes))
         return ended
 
@@ -182,7 +182,7 @@ class TurnEnd:
         turn = self.turn
         wakes, judged = self._judge(turn)
         rows = (*owed_rows(turn, "owed", self.desk.now()), *self._notice_rows(turn))
-        ops = (*self.told(), *self.desk.book.flush(), *judged)
+        ops = (*self.told(), *self.desk.book.flush(), *self._named(turn), *judged)
         self.desk.to_room(Finish(turn, rows, ops, ReplyTo(self.desk.address), wakes))
 
     def _judge(self, turn: Turn) -> tuple[tuple[Wake, ...], tuple[Op, ...]]:
@@ -207,11 +207,16 @@ class TurnEnd:
             for reason in reasons
         ), ops
 
+    def _named(self, turn: Turn) -> tuple[Op, ...]:
+        book = self.desk.book
+        return book.named(book.of_turn(turn.number))
+
     def _notice_rows(self, turn: Turn) -> tuple[Row, ...]:
         if turn.silent:
             return ()
         labels = self._labels(posted.at for posted in self.posts.values())
-        notices = turn_notices(turn, self.posts, self.receipts, labels)
+        kept = {draft.id: draft.state for draft in self.desk.book.of_turn(turn.number)}
+        notices = turn_notices(turn, self.posts, self.receipts, labels, kept)
         now = self.desk.now()
         return tuple(
             notice_row(f"{turn.agent}/{turn.number}/told{index}", notice, now, turn.agent)

@@ -1,7 +1,9 @@
-"""What an agent is told of its posts that had to wait: delayed, delivered late, given up (prose 11.3).
+"""What an agent is told of its posts that had to wait, and of drafts that no receipt names (prose 9, 11.3).
 
 Words and metadata only; none of them wakes. Each says what happened and what the agent can do.
 """
+
+from collections.abc import Iterable
 
 from .notices import Notice, bounded, named
 from .places import ChannelRef
@@ -48,3 +50,13 @@ def given_up(at: ChannelRef, label: str, reason: str, text: str, draft: str, may
         f"{kept if draft else ''} It was:\n{text}"
     )
     return _notice("given-up", said, at, draft)
+
+
+def drafts_kept(kept: Iterable[tuple[str, str, str]]) -> Notice:
+    """Words that could not be said and that the agent has not been told of; each as (id, reason, state)."""
+    listed = ", ".join(f"{found} ({state}, {reason})" for found, reason, state in kept)
+    text = (
+        f"[drafts] Words of an earlier turn of yours were not posted and are kept: {listed}. The drafts tool shows "
+        "them, sends them again (resend) or sets them aside (dismiss)."
+    )
+    return Notice(text, {"system": True, "kind": "drafts-kept"})

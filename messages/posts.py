@@ -18,7 +18,8 @@ PostState: TypeAlias = Literal[
 ]
 END_STATES: frozenset[str] = frozenset({"delivered", "failed", "unknown", "expired", "withheld", "withdrawn"})
 Debt: TypeAlias = tuple[str, int, int, str]
-"""What the author of a post has still to be told: (agent, turn, number, "delayed" or "ended")."""
+"""What an author has still to be told: (agent, turn, number, what). Of a post that it is "delayed" or has "ended", of a
+"draft" that it is kept; `number` is the post's or the draft's."""
 LengthUnit: TypeAlias = Literal["chars", "bytes", "utf16"]
 
 

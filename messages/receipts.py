@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from .mail import Receipt
 from .notices import Notice, receipt, send_failed
 from .places import ChannelRef
+from .prose.decisions import DraftState
 from .prose.routing import Link
 from .turns import Turn
 
 CONFIRMED = "delivered"
+KEPT_AS: dict[DraftState, str] = {"unconfirmed": "unconfirmed, it may be out", "dismissed": "set aside"}
 LOST = frozenset({"failed", "expired"})
 
 
@@ -38,11 +40,12 @@ def marker(posted: Posted, told: Receipt, label: str, draft: str = "") -> Notice
 
 
 def turn_notices(
-    turn: Turn, posts: Mapping[int, Posted], receipts: Mapping[int, Receipt], labels: Mapping[ChannelRef, str]
+    turn: Turn, posts: Mapping[int, Posted], receipts: Mapping[int, Receipt], labels: Mapping[ChannelRef, str],
+    drafts: Mapping[str, DraftState] | None = None,
 ) -> list[Notice]:
     """The receipt of the turn's prose, if there is anything to say; its failures have been told by markers already.
 
-    A post whose outcome a call's result tells is not told twice.
+    A post whose outcome a call's result tells is not told twice. `drafts`: the turn's, each by its present state.
     """
     prose = {number: posted for number, posted in posts.items() if not posted.call_id}
     places: list[tuple[ChannelRef, str]] = []
@@ -58,8 +61,12 @@ def turn_notices(
             places.append((posted.at, label))
         else:
             unsure = unsure or told.state == "unknown"
-    note = receipt(places, _notes(turn, waiting), may_have_arrived=unsure)
+    note = receipt(places, [*_notes(turn, waiting), *_kept(drafts or {})], may_have_arrived=unsure)
     return [note] if note is not None else []
+
+
+def _kept(drafts: Mapping[str, DraftState]) -> list[str]:
+    return [f"draft {found} is {KEPT_AS.get(state, state)}" for found, state in drafts.items()]
 
 
 def _notes(turn: Turn, waiting: Sequence[str]) -> list[str]:

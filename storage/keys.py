@@ -62,7 +62,7 @@ LAYOUT: dict[str, str] = {
     OUTBOX: "agent, turn, number, part -> OutboxEntry",
     OUTBOX_ORDER: "0 (unfinished) or 1 (ended), server, channel, written at, agent, turn, number, part -> outbox key",
     POSTED: "server, channel, message id -> agent",
-    OWING: "agent, turn, number, what -> what the author of a post has not been told",
+    OWING: "agent, turn, number, what -> what an author has not been told",
     AGENTS: "agent -> AgentRecord of one that lives",
     ENDED: "ended at, agent, incarnation -> AgentRecord of one that has ended",
     CHANNELS: "server, channel -> ChannelRecord",

@@ -1,8 +1,8 @@
-"""Owing: what the author of a post has not been told yet, by (agent, turn, number, what).
+"""Owing: what an author has not been told yet, by (agent, turn, number, what).
 
-`what` is "delayed" for a post that has to wait and "ended" for an outcome. Written by the channel's actor in the unit
-of that step; deleted in the unit that stores the notice, so that neither a crash nor a late confirmation loses it
-(design, "What lasts"). Follows no branch. Pure over a snapshot.
+Of a post that it is "delayed" or has "ended", written by the channel's actor in the unit of that step; of a "draft"
+that it is kept, written with it. Deleted in the unit that stores the words that tell it, so that neither a crash nor a
+late confirmation loses it (design, "What lasts"). Follows no branch. Pure over a snapshot.
 """
 
 from typing import Any

@@ -79,7 +79,8 @@ class Hello:
 class Begin:
     """An agent that holds its token asks for a turn; answered by TurnBegun, NothingToDo or Refused.
 
-    `budget`: how many tokens of waiting rows may be moved into the log for it.
+    `budget`: how many tokens of waiting rows may be moved into the log for it. `notices`: what it has still to be told,
+    and `ops` that go with them, if a turn begins.
     """
 
     agent: str
@@ -88,6 +89,8 @@ class Begin:
     home: ChannelRef | None
     budget: int
     reply: ReplyTo | None = None
+    notices: tuple[Row, ...] = ()
+    ops: Ops = ()
 
 
 @dataclass(frozen=True, slots=True)

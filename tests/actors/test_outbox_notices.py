@@ -235,7 +235,7 @@ def _check_all_told(house: SimulatedHouse) -> None:
     """Each post that did not arrive has one draft, and one notice that names it."""
     with house.simulation.store.snapshot() as snap:
         known = list(drafts.of_agent(snap, "ada"))
-    said = [text_of(row.content) for row in house.notices()]
+    said = [text_of(row.content) for row in house.notices() if row.metadata["kind"] != "delivery-receipt"]
     entries = [e for turn in range(1, house.last_turn("ada") + 1) for e in house.outbox("ada", turn)]
     for entry in entries:
         mine = [draft for draft in known if (draft.turn, draft.post) == (entry.turn, entry.number)]
@@ -248,3 +248,53 @@ def _check_all_told(house: SimulatedHouse) -> None:
         [draft] = mine
         assert draft.state == ("unconfirmed" if entry.state == "unknown" else "held"), entry
         assert sum(draft.id in text for text in said) == 1, (entry, said)
+
+
+# --- that a draft is kept
+
+
+def ids(house: SimulatedHouse) -> dict[str, str]:
+    """The ids of ada's drafts, by their text."""
+    with house.simulation.store.snapshot() as snap:
+        return {draft.text: draft.id for draft in drafts.of_agent(snap, "ada")}
+
+
+def test_the_receipt_names_what_was_held_back(seeds: list[int]) -> None:
+    """[prose 11.2, 5.4] Words beside a send become a draft, which the turn's receipt names; no second notice does."""
+    for seed in seeds:
+        for setting in variations(ROUGH):
+            platform = Slow(keeps=True)
+            model = Scripted(["beside", send("#b", "out")], otherwise=call("skip_reply"))
+            with town(seed, model, platform, keeps_keys=True, **setting) as house:
+                ask(house)
+                house.finish()
+                ask(house)
+                house.finish()
+                for text, found in ids(house).items():
+                    named = [row for row in house.notices() if found in text_of(row.content)]
+                    assert [row.metadata["kind"] for row in named] == ["delivery-receipt"], text
+                assert debts(house) == []
+
+
+def test_a_draft_that_no_receipt_names_is_told_at_the_next_turn(seeds: list[int]) -> None:
+    """[prose 9] Held back after the turn was over: one notice at the next turn's start, once, over any crash."""
+    for seed in seeds:
+        for setting in variations(SURE):
+            platform = Slow({"x": (25.0, NotSent("no", permanent=True))})
+            model = Scripted([">>>#b x", call("think", thought="a")], "plain", otherwise=call("skip_reply"))
+            with town(seed, model, platform, prose="hybrid", **setting) as house:
+                ask(house)
+                house.finish()
+                assert platform.called() == ["x"]
+                assert set(ids(house)) == {"x", "plain"}
+                assert house.notices("drafts-kept") == []
+                house.crash()
+                for _ in range(2):
+                    ask(house)
+                    house.finish()
+                [notice] = house.notices("drafts-kept")
+                assert ids(house)["plain"] in text_of(notice.content)
+                assert ids(house)["x"] not in text_of(notice.content)
+                heard = [text_of(message.content) for message in model.requests[2].messages]
+                assert text_of(notice.content) in heard
+                assert debts(house) == []

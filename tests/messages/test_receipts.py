@@ -81,6 +81,17 @@ def test_what_has_no_outcome_yet_is_said_to_be_out(state: PostState | None, word
     assert texts(TURN, (TEA, state)) == [f"[delivered] nothing — a message to {TEA} is {words}"]
 
 
+def test_the_turns_drafts_by_their_present_state() -> None:
+    """[prose 11.2] Each of the turn's drafts is named, whatever has become of it since."""
+    [note] = turn_notices(
+        TURN, {}, {}, {}, {"d-aaaaa": "held", "d-bbbbb": "unconfirmed", "d-ccccc": "delivered", "d-ddddd": "dismissed"}
+    )
+    assert note.text == (
+        "[delivered] nothing — draft d-aaaaa is held; draft d-bbbbb is unconfirmed, it may be out; "
+        "draft d-ccccc is delivered; draft d-ddddd is set aside"
+    )
+
+
 def test_what_a_call_tells_is_not_told_twice() -> None:
     """[agents 10.5] An explicit send's outcome is its call's result."""
     posts = {0: Posted(TEA, 10, "c1"), 1: Posted(TEA, 10)}
