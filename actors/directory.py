@@ -14,6 +14,7 @@ from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.errors import Error, RuntimeClosed
 from ..messages.errors import Failed as ActorFailed
 from ..messages.incoming import Accepted, Incoming
+from ..messages.invitations import invited
 from ..messages.mail import (
     Answer,
     AskState,
@@ -33,10 +34,12 @@ from ..messages.mail import (
 from ..messages.places import ChannelRef
 from ..messages.registry import AgentRecord, ChannelRecord, refusal
 from ..messages.routing import WakeOn, Woken, message_row, message_wakes, who_is_woken
+from ..messages.rows import Row
 from ..storage import Op, Snapshot, outbox, registry, seen
 from .dispatcher import handles
 from .room_member import RoomMember
 from .system import System
+from .targets import entry_of
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +140,10 @@ class Directory(RoomMember):
             self.by_id[message.place, message.id] = ticket
         several = len(self.channels) > 1
         voices = [name for a in self._readers() for name in (a.name, *a.self_participants)]
-        row = message_row(message, now, [w.agent for w in woken if w.addressed], several, voices)
+        addressed = [w.agent for w in woken if w.addressed]
+        row = message_row(message, now, addressed, several, voices)
+        if addressed:
+            row = self._invited(row, message.place)
         accepted = Accepted(False, True, tuple(w.agent for w in woken))
         self.in_flight[ticket] = InFlight(message, [], added)
         wakes = message_wakes(message, now, woken)
@@ -148,6 +154,15 @@ class Directory(RoomMember):
                 accepted=accepted,
             ),
         )
+
+    def _invited(self, row: Row, at: ChannelRef) -> Row:
+        """The row with an invitation, where its channel is closed now: the record is the channel's to write."""
+        with self.system.store.snapshot() as snap:
+            known = registry.channel(snap, at)
+            if known is None or known.desired != "closed":
+                return row
+            entries = [entry_of(channel) for channel in registry.channels(snap)]
+        return invited(row, known, entry_of(known), entries)
 
     def _register(self, message: Incoming, now: float) -> tuple[ChannelRecord | None, tuple[Op, ...]]:
         """A channel is known from its first message on; a new label is kept for later rows (agents.md 10.1)."""

@@ -14,6 +14,7 @@ from ..messages.notices import notice_row
 from ..messages.places import ChannelRef
 from ..messages.posts import Debt, OutboxEntry
 from ..messages.prose import Link, judge
+from ..messages.prose.decisions import DraftState
 from ..messages.receipts import Posted, turn_notices
 from ..messages.request import ErrorRecord
 from ..messages.rows import Row
@@ -215,7 +216,7 @@ class TurnEnd:
         if turn.silent:
             return ()
         labels = self._labels(posted.at for posted in self.posts.values())
-        kept = {draft.id: draft.state for draft in self.desk.book.of_turn(turn.number)}
+        kept: dict[str, DraftState] = {draft.id: draft.state for draft in self.desk.book.of_turn(turn.number)}
         notices = turn_notices(turn, self.posts, self.receipts, labels, kept)
         now = self.desk.now()
         return tuple(

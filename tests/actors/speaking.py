@@ -1,7 +1,7 @@
 """A platform that is slow, fails or hangs as a test says, and a house that speaks to it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from manyminds.actors.providers.scripted import Scripted, call
@@ -74,10 +74,11 @@ class Shown:
 
 
 def town(
-    seed: int, model: Scripted, platform: Platform, *names: str, prose: ProseMode = "locus", **options: Any
+    seed: int, model: Scripted, platform: Platform, *names: str, prose: ProseMode = "locus",
+    tools: Sequence[Callable[..., Any]] = (), **options: Any,
 ) -> SimulatedHouse:
     """A house of these residents in which #a and #b are known."""
-    residents = [Resident(name, "m", prose=prose) for name in names or ("ada",)]
+    residents = [Resident(name, "m", prose=prose, tools=tools) for name in names or ("ada",)]
     house = SimulatedHouse(seed, residents, model, platform=platform, **options)
     for channel in ("#a", "#b"):
         house.insist(house.message("hello", channel))

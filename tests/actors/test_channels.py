@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from manyminds.messages.blocks import ToolResult, text_of
 from manyminds.messages.mail import channel_address
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import NotSent
-from manyminds.messages.registry import ChannelRecord, Desired
+from manyminds.messages.registry import ChannelRecord, Desired, ProseMode
 from manyminds.messages.request import Request
 from manyminds.storage import registry
 from tests.actors.simulated import SERVER, SimulatedHouse, variations
@@ -60,10 +61,10 @@ class Hall(SimulatedHouse):
 
     def __init__(
         self, seed: int, model: Scripted, desired: Desired, source: str = "agent-tool", door: Door | None = None,
-        names: tuple[str, ...] = ("ada",), **options: Any,
+        names: tuple[str, ...] = ("ada",), prose: ProseMode = "locus", **options: Any,
     ) -> None:
         self.door = door or Door()
-        residents = [Resident(name, "m") for name in names]
+        residents = [Resident(name, "m", prose=prose) for name in names]
         super().__init__(seed, residents, model, open=self.door.open, close=self.door.close, **options)
         self.write(registry.put_channel(ChannelRecord(A, "channel", "", desired, source, 5.0)))
         self.crash()
@@ -331,3 +332,48 @@ def test_typing_stops_on_every_exit() -> None:
                 assert house.cancel("ada")
             house.run()
             assert [on for _, _, on in lamp.told] == [True, False]
+
+
+# --- messages from a closed channel
+
+
+def invitations(house: SimulatedHouse) -> list[str]:
+    """The last words of each row that invites."""
+    return [text_of(row.content[-1:]) for row in house.log() if "channelInvitation" in row.metadata]
+
+
+def test_who_is_addressed_in_a_closed_channel_is_invited(seeds: list[int]) -> None:
+    """[prose 12; agents 10.8] Below the message, with a target that is read back; it opens nothing itself."""
+    for seed in seeds:
+        for setting in variations(SURE):
+            with Hall(seed, Scripted(otherwise=call("skip_reply")), "closed", **setting) as hall:
+                hall.insist(hall.message("not to you"))
+                hall.insist(hall.message("are you there?", to="ada"))
+                hall.finish()
+                [words] = invitations(hall)
+                assert "name #a as the destination" in words
+                assert hall.door.asked == []
+                assert hall.record()[0] == "closed"
+
+
+def test_the_target_of_an_invitation_is_said_as_it_stands(seeds: list[int]) -> None:
+    """[prose 12, 11.1] What it quotes, written behind the prefix, opens the channel and is posted there."""
+
+    def says(request: Request) -> Answer:
+        for message in reversed(request.messages):
+            found = re.search(r"name (\S+) as the destination", text_of(message.content))
+            if message.role == "user" and found:
+                return say(f">>{found[1]} I am here") if len(model.requests) == 1 else call("skip_reply")
+        return call("skip_reply")
+
+    for seed in seeds:
+        model = Scripted(otherwise=says)
+        with Hall(seed, model, "closed", prose="explicit") as hall:
+            hall.say("are you there?", to="ada")
+            hall.run()
+            assert hall.platform.texts("#a") == ["I am here"]
+            assert hall.door.asked == ["open"]
+            assert hall.opened() == 1
+            hall.say("good", to="ada")
+            hall.run()
+            assert len(invitations(hall)) == 1
