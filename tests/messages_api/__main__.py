@@ -27,7 +27,7 @@ from .faults import (
     server_error,
     spend_limited,
 )
-from .models import DEFAULT_MODELS, load_models
+from .models import DEFAULT_MODELS, ModelTable, load_models
 from .replies import Answer, Queue, Reply, always, echo, partial_call, reply
 from .server import MessagesServer
 from .service import Service
@@ -59,8 +59,14 @@ ABOUT = (
 def options(given: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.messages_api", description=ABOUT)
-    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
-    parser.add_argument("--models", type=Path, help="JSON list of model rows, added to the table or replacing rows")
+    parser.add_argument("--port", type=_port, default=0, help="0, the default, takes a free one")
+    parser.add_argument(
+        "--models",
+        type=_models,
+        default=DEFAULT_MODELS,
+        metavar="FILE",
+        help="JSON list of model rows, added to the table or replacing rows",
+    )
     parser.add_argument(
         "--fault",
         action="append",
@@ -72,6 +78,19 @@ def options(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--reply", default="ok", help="the text of every reply after the faults")
     parser.add_argument("--echo", action="store_true", help="after the faults, answer with an outline of the request")
     return parser.parse_args(given)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 65535")
+    return int(text)
+
+
+def _models(text: str) -> ModelTable:
+    try:
+        return load_models(Path(text))
+    except (OSError, ValueError, TypeError) as wrong:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of model rows ({wrong})") from None
 
 
 def answers_of(chosen: argparse.Namespace) -> list[Answer]:
@@ -86,7 +105,7 @@ def gates_of(answers: Iterable[Answer]) -> list[Gate]:
 
 
 def main(given: Sequence[str]) -> int:
-    """Serves until a signal comes."""
+    """Serves until a signal comes. The status: 1 where the port cannot be used."""
     chosen = options(given)
     ended = Event()
 
@@ -97,8 +116,12 @@ def main(given: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, end)
     answers = answers_of(chosen)
     script = Queue(answers, then=echo() if chosen.echo else always(chosen.reply))
-    models = load_models(chosen.models) if chosen.models else DEFAULT_MODELS
-    with MessagesServer(Service(script, models), chosen.port) as server:
+    try:
+        running = MessagesServer(Service(script, chosen.models), chosen.port)
+    except OSError as wrong:
+        print(f"port {chosen.port} cannot be used: {wrong.strerror}", file=sys.stderr)
+        return 1
+    with running as server:
         print(server.url, flush=True)
         Thread(target=_open_in_turn, args=(gates_of(answers),), daemon=True).start()
         ended.wait()

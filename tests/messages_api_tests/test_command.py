@@ -15,6 +15,7 @@ from anthropic.types import ToolReferenceUnresolvedError
 
 from tests.messages_api.__main__ import FAULTS, answers_of, gates_of, options
 from tests.messages_api.replies import Reply
+from tests.messages_api.server import MessagesServer
 from tests.messages_api_tests.building import body, u
 from tests.messages_api_tests.sdk import client
 
@@ -99,3 +100,45 @@ def test_a_fault_that_is_not_known_is_refused(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         options(["--fault", "fire"])
     assert "end-early" in capsys.readouterr().err
+
+
+WRONG = {
+    "a port beyond the last": (("--port", "70000"), "'70000' is no number from 0 to 65535"),
+    "a port in words": (("--port", "http"), "'http' is no number from 0 to 65535"),
+    "a file that is not there": (("--models", "/nowhere.json"), "is no list of model rows ("),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_option_is_said_in_words(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """[house rule] Status 2 and one line, no traceback."""
+    given, words = WRONG[case]
+    with pytest.raises(SystemExit) as ended:
+        options(given)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '[{"name": "x", "colour": 1}]', "5"])
+def test_a_file_that_is_no_model_table(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """[house rule] The file is named, and what is wrong with it."""
+    path = tmp_path / "models.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        options(["--models", str(path)])
+    assert f"{str(path)!r} is no list of model rows" in capsys.readouterr().err
+
+
+@pytest.mark.socket
+@pytest.mark.process
+def test_a_port_that_is_taken() -> None:
+    """[house rule] Status 1 and one line that says which."""
+    with MessagesServer() as server:
+        port = server.url.rpartition(":")[2]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.messages_api", "--port", port], cwd=ROOT, capture_output=True, text=True,
+            timeout=20, check=False,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"port {port} cannot be used: ")
+    assert done.stderr.count("\n") == 1
