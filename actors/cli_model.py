@@ -14,7 +14,7 @@ from .providers.provider import Provider
 from .providers.scripted import Answer, Scripted, newest_text
 from .spec import Resident
 
-PROVIDERS = ("scripted", "anthropic")
+PROVIDERS = ("scripted", "anthropic", "openai")
 SYSTEM = "You are {name}, who lives in this chat room. Answer briefly, in plain text."
 
 
@@ -45,13 +45,17 @@ def provider_of(name: str, script: str | None, base_url: str | None = None) -> P
     Raises InvalidSetting, and ProviderError where a package or the key is missing.
     """
     if base_url and (script or name == "scripted"):
-        raise InvalidSetting("--base-url is for a provider with a server; give --provider anthropic as well")
+        raise InvalidSetting("--base-url is for a provider with a server; give --provider anthropic or openai too")
     if script:
         return load_script(script)
     if name == "anthropic":
         from .providers.anthropic import Anthropic
 
         return Anthropic(base_url=base_url)
+    if name == "openai":
+        from .providers.openai import OpenAI
+
+        return OpenAI(base_url=base_url)
     if name != "scripted":
         raise InvalidSetting(f"--provider must be one of {', '.join(PROVIDERS)}, or use --script FILE.py:FUNCTION")
     return Scripted(otherwise=_parrot, name="scripted")

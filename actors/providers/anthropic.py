@@ -63,7 +63,7 @@ class Anthropic(Provider):
         self._ttl = cache_ttl
         check_address(os.environ.get("ANTHROPIC_BASE_URL") if base_url is None else base_url)
         sdk = load("anthropic")
-        self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", "" if client is None else "-")
+        self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", needed=client is None)
         made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=timeout))
         self._clients = Clients(lambda: self._known(made().with_options(max_retries=0)))
         check_key(secret, "ANTHROPIC_API_KEY")

@@ -22,12 +22,15 @@ def load(module: str) -> Any:
         raise ProviderError(f"this provider needs {module}: pip install 'manyminds[{module}]'") from exc
 
 
-def key_of(given: str | None, variable: str, fallback: str | None = None) -> Secret:
-    """The host's key, else the environment's. Raises ProviderError where there is none and none to fall back on."""
-    key = given or os.environ.get(variable) or fallback
-    if not key:
-        raise ProviderError(f"no key: set {variable} in the environment, or give api_key=...")
-    return Secret(key.strip())
+def key_of(given: str | None, variable: str, *, needed: bool, otherwise: str = "") -> Secret:
+    """The host's key, else the environment's, else an empty one. Raises ProviderError where one is needed.
+
+    `otherwise`: what can be done without a key, for that error's text.
+    """
+    key = (given or os.environ.get(variable) or "").strip()
+    if needed and not key:
+        raise ProviderError(f"no key: set {variable} in the environment, or give api_key=...{otherwise}")
+    return Secret(key)
 
 
 class Clients:

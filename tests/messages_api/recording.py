@@ -33,8 +33,8 @@ class Recorded:
 
     @property
     def counting(self) -> bool:
-        """Whether it went to `count_tokens`."""
-        return self.path.endswith("/count_tokens")
+        """Whether it asked for a count of tokens alone."""
+        return self.path.endswith(("/count_tokens", "/input_tokens"))
 
     def member(self, name: str) -> str:
         """The exact JSON text of a member of the body, empty if it has none."""
@@ -110,7 +110,7 @@ class Log:
             return tuple(self._all)
 
     def rounds(self) -> tuple[Recorded, ...]:
-        """The requests to `/v1/messages` alone."""
+        """The requests for an answer, without those that counted."""
         return tuple(one for one in self.all() if not one.counting)
 
     def wait_for(self, count: int, seconds: float = 10.0) -> tuple[Recorded, ...]:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 around the service: one thread a connection, chunked streams, no delay for small packets.
+"""HTTP/1.1 around a service: one thread a connection, chunked streams, no delay for small packets.
 
 Owns: the sockets, the threads and their end. Binds the loopback address; a query string is ignored. The head and the
 first frame leave in one write; a fault that cuts uses `shutdown(SHUT_RDWR)`, since a mere close would leave the
@@ -9,11 +9,12 @@ nothing outlives it; an exception inside a handler is raised there instead of be
 import contextlib
 import socket
 import sys
+from collections.abc import Set as AbstractSet
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from threading import Lock, Thread
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 from urllib.parse import urlsplit
 
 from .errors import ApiError, api_error, invalid
@@ -28,19 +29,37 @@ MOST_BYTES = 32 * 2**20
 POLL_SECONDS = 0.02
 
 
-class MessagesServer:
-    """A running stand-in. Use it as a context manager; `url` is what a client is pointed at."""
+class Answering(Protocol):
+    """What a server of this kind asks: a provider without its sockets."""
 
-    def __init__(self, service: Service | None = None, port: int = 0) -> None:
+    log: Log
+
+    def answer(self, recorded: Recorded) -> Answer:
+        """The answer to a recorded POST to one of the paths."""
+        ...
+
+    def refused(self, recorded: Recorded, error: ApiError) -> Answer:
+        """The answer that carries an error."""
+        ...
+
+
+class ApiServer:
+    """The sockets of a stand-in. `paths`: what may be posted to; `opening`: the event at which a reply has begun."""
+
+    paths: ClassVar[AbstractSet[str]]
+    opening: ClassVar[str]
+    id_header: ClassVar[str]
+
+    def __init__(self, service: Answering, port: int = 0) -> None:
         """Binds and starts. `port` 0 takes a free one. Raises OSError if the port is taken."""
-        self.service = service or Service()
+        self.service: Answering = service
         self._connections: set[socket.socket] = set()
         self._gates: set[Gate] = set()
         self._problems: list[BaseException] = []
         self._closing = False
         self._lock = Lock()
         self._http = _Server(port, self)
-        self._thread = Thread(target=self._http.serve_forever, args=(POLL_SECONDS,), name="messages-api", daemon=True)
+        self._thread = Thread(target=self._http.serve_forever, args=(POLL_SECONDS,), name="stand-in", daemon=True)
         self._thread.start()
 
     @property
@@ -100,12 +119,23 @@ class MessagesServer:
         self._problems.append(problem)
 
 
+class MessagesServer(ApiServer):
+    """A running stand-in. Use it as a context manager; `url` is what a client is pointed at."""
+
+    paths = PATHS
+    opening = "message_start"
+    id_header = "request-id"
+
+    def __init__(self, service: Service | None = None, port: int = 0) -> None:
+        super().__init__(service or Service(), port)
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
     block_on_close = True
     request_queue_size = 128
 
-    def __init__(self, port: int, owner: MessagesServer) -> None:
+    def __init__(self, port: int, owner: ApiServer) -> None:
         self.owner = owner
         super().__init__(("127.0.0.1", port), _Handler)
 
@@ -135,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 65536
 
     @property
-    def owner(self) -> MessagesServer:
+    def owner(self) -> ApiServer:
         """The stand-in this connection belongs to."""
         return cast(_Server, self.server).owner
 
@@ -148,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         recorded = self._recorded(raw)
         service = self.owner.service
-        known = recorded.path in PATHS
+        known = recorded.path in self.owner.paths
         answer = service.answer(recorded) if known else service.refused(recorded, api_error(404, "Not Found"))
         try:
             self._send(answer)
@@ -209,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         """One step of a reply; False once the connection is cut."""
         match step:
             case Send(frame):
-                if frame.event == "message_start":
+                if frame.event == self.owner.opening:
                     answer.begin()
                 self.wfile.write(chunk(frame.encoded()))
                 self.wfile.flush()
@@ -229,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(self, answer: Answer, headers: dict[str, str]) -> None:
         """Writes the head into the buffer; it leaves with what follows."""
         self.send_response(answer.status)
-        for name, value in {"request-id": answer.request_id, **headers, **answer.headers}.items():
+        for name, value in {self.owner.id_header: answer.request_id, **headers, **answer.headers}.items():
             self.send_header(name, value)
         self.end_headers()
 
