@@ -20,8 +20,6 @@ BY_CODE: Mapping[str, Verdict] = {
     "rate_limit_exceeded": ("rate_limit", True),
     "server_is_overloaded": ("overloaded", True),
     "slow_down": ("overloaded", True),
-    "server_error": ("server", True),
-    "vector_store_timeout": ("server", True),
     "invalid_api_key": ("auth", False),
     "invalid_encrypted_content": ("thinking_binding", False),
     "bio_policy": ("refusal", False),

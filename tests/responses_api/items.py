@@ -5,9 +5,10 @@ whose form was checked.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 
-from tests.messages_api.wire import JsonObject, canonical, listed
+from tests.messages_api.wire import JsonObject, listed
 
 from .errors import ResponsesError, error, invalid
 from .fields import WHOLE_ITEMS, kind_of
@@ -50,7 +51,7 @@ def _unanswered(waiting: dict[str, int]) -> ResponsesError:
 
 def signature(item: JsonObject) -> str:
     """The encrypted content of a reasoning item with this id and summary."""
-    held = canonical([item["id"], item["summary"]])
+    held = json.dumps([item["id"], item["summary"]], sort_keys=True)
     return f"gAAAA{hashlib.sha256(held.encode()).hexdigest()}"
 
 
