@@ -30,7 +30,7 @@ from tests.responses_api.items import signature
 from tests.responses_api.validator import validate
 
 ROUNDS = 8
-LOOK_SENT = {
+LOOK_SENT: dict[str, Any] = {
     "type": "function", "name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}},
     "strict": False,
 }
