@@ -17,7 +17,7 @@ from .items import UNVERIFIED
 
 @dataclass(frozen=True, slots=True)
 class StreamError:
-    """An `error` event inside the 200, after so many events; then the stream ends.
+    """An `error` event inside the 200, after so many events, at the latest in the last one's place.
 
     `nested`: in the shape of an error's body, as gateways send it.
     """
@@ -29,7 +29,7 @@ class StreamError:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A `response.failed` after so many events; then the stream ends."""
+    """A `response.failed` after so many events, at the latest in the last one's place."""
 
     error: ResponsesError
     after: int = 2
@@ -42,7 +42,7 @@ def spoiled(frames: Sequence[Frame], faults: Sequence[Fault]) -> tuple[Frame, ..
     """The events of a stream, ended by an error where a fault says so."""
     for fault in faults:
         if isinstance(fault, (StreamError, Failed)):
-            kept = tuple(frames[: fault.after])
+            kept = tuple(frames[: min(fault.after, len(frames) - 1)])
             last = _error(fault, len(kept)) if isinstance(fault, StreamError) else _failed(fault, frames, len(kept))
             return (*kept, last)
     return tuple(frames)

@@ -1,4 +1,4 @@
-"""A resident over the real SDK that runs until it is killed: a script of a folder and a server's address.
+"""A resident over a real SDK that runs until it is killed: a script of a provider, a folder and a server's address.
 
 It prints `up`. Each line on stdin is a message to ada. Beside the store it keeps a file of the tool calls that began
 and one of the posts.
@@ -8,14 +8,24 @@ import sys
 from pathlib import Path
 
 from manyminds.actors.providers.anthropic import Anthropic
+from manyminds.actors.providers.openai import OpenAI
+from manyminds.actors.providers.provider import Provider
 from manyminds.actors.runtime import Runtime
 from manyminds.actors.spec import Resident
 from manyminds.messages.incoming import Author, Incoming
 from manyminds.messages.posts import Post
 
 
-def main(folder: Path, url: str) -> None:
+def main(name: str, folder: Path, url: str) -> None:
     """Run the town until stdin ends."""
+    provider: Provider
+    if name == "anthropic":
+        model, provider = "claude-opus-5-5", Anthropic(api_key="k", base_url=url)
+        thinking: dict[str, object] = {
+            "type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"},
+        }
+    else:
+        model, provider, thinking = "gpt-6-sol", OpenAI(api_key="k", base_url=url, transport="api"), {"effort": "low"}
 
     def note(name: str, text: str) -> None:
         with (folder / name).open("a") as file:
@@ -34,10 +44,8 @@ def main(folder: Path, url: str) -> None:
         note("posts.txt", post.text)
         return post.key
 
-    ada = Resident("ada", "claude-opus-5-5", "You are ada.", tools=[weather], thinking={
-        "type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"},
-    })
-    with Runtime.open(folder / "store", [ada], Anthropic(api_key="k", base_url=url)) as town:
+    ada = Resident("ada", model, "You are ada.", tools=[weather], thinking=thinking)
+    with Runtime.open(folder / "store", [ada], provider) as town:
         town.publisher("town")(publish)
         print("up", flush=True)
         for line in sys.stdin:
@@ -45,4 +53,4 @@ def main(folder: Path, url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
