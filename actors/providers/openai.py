@@ -32,8 +32,8 @@ class OpenAI(Provider):
     OpenAI's own; of a local server up to `/v1`. `models`: what a model can do, by name, before the dated data.
     `transport`: `api` where the address serves OpenAI's own API; by default that is told from the address, and any
     other server is taken to carry no changes of a head. `client` makes the SDK client (such as `AsyncAzureOpenAI`),
-    whose own retries are switched off. `timeout` in seconds without a byte. `requests_per_minute`, `tokens_per_minute`: limits of the
-    host's own.
+    whose own retries are switched off. `timeout` in seconds without a byte. `requests_per_minute`,
+    `tokens_per_minute`: limits of the host's own.
 
     `Resident.thinking` is the API's `reasoning`. Of `Resident.extra`, `include` and `tools` (the provider's own tools)
     are added to the runtime's, the rest are fields of the body. Raises ProviderError where the SDK or a key is missing.

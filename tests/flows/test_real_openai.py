@@ -1,5 +1,6 @@
 """The whole runtime over the OpenAI SDK against the strict stand-in: turns, tools, reasoning, the cache, the ladder."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -115,12 +116,11 @@ def test_changes_in_a_conversation_keep_the_prefix() -> None:
     """[providers 2.4] Text and tools that are added stand where they were added: every request begins with the bytes
     of the one before it, and the cache is read up to the change.
     """
-    import asyncio
-
-    user, answer = (lambda text: Msg("user", (Words(text),))), Msg("assistant", (Words("ok"),))
+    answer = Msg("assistant", (Words("ok"),))
     told = Msg("change", (SystemChange(system=("be kind",)),))
     more = Msg("change", (SystemChange(defined=(SEE,), system=("see!",)),))
-    grown = ((user("a"),), (answer, told, user("b")), (answer, user("c"), more), (answer, user("d")))
+    user = [Msg("user", (Words(text),)) for text in "abcd"]
+    grown = ((user[0],), (answer, told, user[1]), (answer, user[2], more), (answer, user[3]))
     with serving(*(reply("ok") for _ in grown)) as server:
         model = gpt(server)
 

@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+import openai
 import pytest
 
 from manyminds.actors.providers.openai import OpenAI
@@ -16,7 +17,6 @@ from manyminds.messages.request import (
     BlockEnd,
     BlockStart,
     Done,
-    Event,
     Limit,
     Limits,
     Msg,
@@ -39,7 +39,7 @@ from tests.actors.providers.openai_rounds import (
 )
 from tests.responses_api import replies
 from tests.responses_api.errors import error
-from tests.responses_api.faults import StreamError
+from tests.responses_api.faults import StreamError, server_error
 from tests.responses_api.replies import Call, Reasoning, Refusal, Whole, partial_call, reply
 from tests.responses_api.server import extends
 
@@ -369,12 +369,12 @@ def test_a_wrong_setting_is_named(wrong: dict[str, Any]) -> None:
 
 
 def test_a_client_of_the_hosts_own() -> None:
-    """What another maker gives is asked; it needs no key of ours, and carries no change unless the host says so."""
-    import openai
-
-    with serving(reply("ok")) as server:
-        model = OpenAI(client=lambda: openai.AsyncOpenAI(api_key="own", base_url=server.base_url, max_retries=0))
+    """What another maker gives is asked; it needs no key of ours, carries no change unless the host says so, and
+    retries nothing whatever its own setting.
+    """
+    with serving(reply("ok"), server_error(), reply("never")) as server:
+        model = OpenAI(client=lambda: openai.AsyncOpenAI(api_key="own", base_url=server.base_url, max_retries=5))
         assert not model.capabilities(MODEL).system_text
-        events: list[Event] = asyncio.run(one_round(model, HELLO))
-        assert isinstance(events[-1], Done)
-        assert server.log.rounds()[0].headers["authorization"] == "Bearer own"
+        assert isinstance(asyncio.run(one_round(model, HELLO))[-1], Done)
+        assert isinstance(asyncio.run(one_round(model, HELLO))[-1], RoundFailed)
+        assert [one.headers["authorization"] for one in server.log.rounds()] == ["Bearer own"] * 2
