@@ -25,7 +25,8 @@ def main(name: str, folder: Path, url: str) -> None:
             "type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"},
         }
     else:
-        model, provider, thinking = "gpt-6-sol", OpenAI(api_key="k", base_url=url, transport="api"), {"effort": "low"}
+        model, provider = "gpt-6-sol", OpenAI(api_key="k", base_url=url, transport="api")
+        thinking = {"effort": "low"}
 
     def note(name: str, text: str) -> None:
         with (folder / name).open("a") as file:
