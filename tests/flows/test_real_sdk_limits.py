@@ -46,17 +46,18 @@ def test_a_normal_answers_head_feeds_the_buckets() -> None:
 
 
 def test_the_next_request_waits_for_what_the_head_says() -> None:
-    """[agents 6.1] Nothing is left after the first round: the second one waits for one request's worth."""
-    with serving(reply(ToolUse("weather", {"city": "Riga"}), headers=head((3_000, 0))), reply("Sunny.")) as server:
+    """[agents 6.1] Nothing is left after the first round: the second one of the same turn waits to be let in."""
+    with serving(reply(ToolUse("weather", {"city": "Riga"}), headers=head((1, 0))), reply("never")) as server:
         with runtime(claude(server), None, [ada()]) as (opened, _):
             traces = opened.subscribe()
             opened.receive(message("ada: weather?", to="ada"))
             waited = until(traces, "provider:limited", *ENDS)
-            assert (waited.name, waited.fields["provider"], waited.fields["waiting"]) == (
-                "provider:limited", "anthropic", 1)
-            assert 0 < waited.fields["seconds"] <= 60 / 3_000
-            assert until(traces, *ENDS).name == "inference:completed"
-        assert len(server.log.rounds()) == 2
+            assert waited.name == "provider:limited"
+            assert (waited.fields["provider"], waited.fields["waiting"]) == ("anthropic", 1)
+            assert 0 < waited.fields["seconds"] <= 60
+            assert gate(opened)["waiting"] == ["ada"]
+            assert opened.cancel("ada")
+        assert len(server.log.rounds()) == 1
 
 
 def test_another_agent_waits_as_well() -> None:
@@ -69,7 +70,7 @@ def test_another_agent_waits_as_well() -> None:
             assert turn(opened, traces, "ada: hello").name == "inference:completed"
             opened.receive(message("bob: hello", "#b", to="bob"))
             waited = until(traces, "provider:limited", *ENDS)
-            assert (waited.name, 55 < waited.fields["seconds"] <= 60) == ("provider:limited", True)
+            assert (waited.name, 0 < waited.fields["seconds"] <= 60) == ("provider:limited", True)
             assert gate(opened)["waiting"] == ["bob"]
         assert len(server.log.rounds()) == 1
 
@@ -85,7 +86,7 @@ def test_the_head_of_a_429_feeds_them_too() -> None:
             assert opened.cancel("ada")
             opened.receive(message("bob: hello", "#b", to="bob"))
             waited = until(traces, "provider:limited")
-            assert 55 < waited.fields["seconds"] <= 60
+            assert 0 < waited.fields["seconds"] <= 60
         assert len(server.log.rounds()) == 1
 
 
@@ -98,6 +99,6 @@ def test_limits_of_the_hosts_own(wrapped: bool) -> None:
             traces = opened.subscribe()
             opened.receive(message("ada: weather?", to="ada"))
             waited = until(traces, "provider:limited", *ENDS)
-            assert (waited.name, 55 < waited.fields["seconds"] <= 60) == ("provider:limited", True)
+            assert (waited.name, 0 < waited.fields["seconds"] <= 60) == ("provider:limited", True)
             assert opened.cancel("ada")
         assert len(server.log.rounds()) == 1
