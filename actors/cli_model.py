@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..messages.errors import InvalidSetting
 from ..messages.request import Request
+from .providers.addresses import check_address
 from .providers.provider import Provider
 from .providers.scripted import Answer, Scripted, newest_text
 from .spec import Resident
@@ -48,6 +49,7 @@ def provider_of(name: str, script: str | None, base_url: str | None = None) -> P
         raise InvalidSetting("--base-url is for a provider with a server; give --provider anthropic or openai too")
     if script:
         return load_script(script)
+    check_address(base_url)
     if name == "anthropic":
         from .providers.anthropic import Anthropic
 

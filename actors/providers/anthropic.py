@@ -11,12 +11,12 @@ from typing import Any, Literal, get_args
 
 from ...messages.errors import InvalidSetting
 from ...messages.request import Capabilities, Done, ErrorRecord, Event, Limits, Request, RoundFailed
-from .addresses import check_address, check_key
+from .addresses import check_address
 from .anthropic_errors import error_record
 from .anthropic_events import Assembly
 from .anthropic_models import Transport, capabilities_of
 from .anthropic_wire import OWN_FIELDS, Body, body_of
-from .clients import Clients, key_of, load
+from .clients import Clients, key_of, load, patience
 from .failures import Secret
 from .provider import Provider, RefusedBeforeSending
 from .rate_limits import anthropic_limits, own_limits
@@ -64,9 +64,9 @@ class Anthropic(Provider):
         check_address(os.environ.get("ANTHROPIC_BASE_URL") if base_url is None else base_url)
         sdk = load("anthropic")
         self._secret = secret = key_of(api_key, "ANTHROPIC_API_KEY", needed=client is None)
-        made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=timeout))
+        wait = patience(sdk, timeout)
+        made = client or (lambda: sdk.AsyncAnthropic(api_key=secret.reveal(), base_url=base_url, timeout=wait))
         self._clients = Clients(lambda: self._known(made().with_options(max_retries=0)))
-        check_key(secret, "ANTHROPIC_API_KEY")
 
     def __repr__(self) -> str:
         return f"Anthropic(name={self.name!r}, transport={self._transport!r})"

@@ -13,6 +13,8 @@ from typing import Any
 from ...messages.errors import ProviderError
 from .failures import Secret
 
+CONNECT = 10.0
+
 
 def load(module: str) -> Any:
     """The SDK. Raises ProviderError, naming the extra to install, where it is missing. Takes seconds the first time."""
@@ -23,14 +25,22 @@ def load(module: str) -> Any:
 
 
 def key_of(given: str | None, variable: str, *, needed: bool, otherwise: str = "") -> Secret:
-    """The host's key, else the environment's, else an empty one. Raises ProviderError where one is needed.
+    """The host's key, else the environment's, else an empty one. Raises ProviderError where one is needed, and for one
+    that no header can hold: an SDK would show it in its log.
 
     `otherwise`: what can be done without a key, for that error's text.
     """
     key = (given or os.environ.get(variable) or "").strip()
     if needed and not key:
         raise ProviderError(f"no key: set {variable} in the environment, or give api_key=...{otherwise}")
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ProviderError(f"the key ({variable}, or api_key=...) holds what no key does, as a space; copy it again")
     return Secret(key)
+
+
+def patience(sdk: Any, seconds: float) -> Any:
+    """The SDK's timeout: so many seconds without a byte, and fewer for a connection, which no model thinks about."""
+    return sdk.Timeout(seconds, connect=min(seconds, CONNECT))
 
 
 class Clients:

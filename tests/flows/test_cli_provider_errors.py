@@ -25,6 +25,12 @@ WRONG: dict[str, tuple[tuple[str, ...], str | None, int, str]] = {
     "an address and no provider": (
         ("--model", MODEL, "--base-url", "http://127.0.0.1:1"), KEY, 1,
         "Error: --base-url is for a provider with a server; give --provider"),
+    "an address that is none, for openai": (
+        ("--provider", "openai", "--model", "gpt-x", "--base-url", "localhost:11434"), KEY, 1,
+        "Error: base_url, where the model's server is, must be http://HOST[:PORT] or https://HOST[:PORT]"),
+    "two keys in one, for openai": (
+        ("--provider", "openai", "--model", "gpt-x"), f"{KEY}\n{KEY}", 1,
+        "Error: the key (OPENAI_API_KEY, or api_key=...) holds what no key does"),
     "a provider that is not known": (
         ("--provider", "anthropos", "--model", MODEL), KEY, 2, "'anthropos' is not one of 'scripted', 'anthropic'"),
 }
@@ -37,10 +43,11 @@ def test_a_wrong_option_is_said_in_words(
 ) -> None:
     """[issue 4] The text says what to do; no traceback, no key, and no room is made."""
     options, key, status, words = WRONG[case]
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    if key is not None:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    for provider in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
+        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
+        if key is not None:
+            monkeypatch.setenv(f"{provider}_API_KEY", key)
     folder = tmp_path / "room"
     with pytest.raises(SystemExit) as ended:
         main([*HOSTS[host], "--folder", str(folder), *options])

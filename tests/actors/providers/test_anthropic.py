@@ -275,6 +275,20 @@ def test_a_wrong_setting_is_named(wrong: dict[str, Any]) -> None:
         Anthropic(api_key=KEY, **wrong)
 
 
+@pytest.mark.parametrize(("seconds", "connect"), [(600.0, 10.0), (0.3, 0.3)])
+def test_a_connection_is_waited_for_less_long_than_an_answer(seconds: float, connect: float) -> None:
+    """[providers 2.1.7] A model may think for minutes; a server that takes no connection is not there."""
+
+    async def wait() -> Any:
+        model = Anthropic(api_key=KEY, timeout=seconds)
+        client = await model._clients.get()
+        await model.close()
+        return client.timeout, client.max_retries
+
+    timeout, retries = asyncio.run(wait())
+    assert (timeout.read, timeout.connect, retries) == (seconds, connect, 0)
+
+
 def test_usage_without_counts_is_nothing() -> None:
     """[providers 2.1.12] Every count is there from the start, and the output grows."""
     events = events_of(reply("abc", output_tokens=3))[0]
