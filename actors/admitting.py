@@ -113,7 +113,9 @@ class RoundUnit:
             if decision.refused is not None:
                 self.owe(copy_refused(decision.refused, "in-flight", self.turn.mode))
         elif isinstance(decision, Refused):
-            self.owe(copy_refused(decision.draft, decision.state, self.turn.mode))
+            self._keep(decision.kept)
+            kept = decision.kept.id if decision.kept is not None else ""
+            self.owe(copy_refused(decision.draft, decision.state, self.turn.mode, kept))
 
     def _keep(self, new: NewDraft | None) -> None:
         self.desk.book.add(new, self.turn.number, self.desk.now())

@@ -63,13 +63,18 @@ def bounced(bounce: Bounce, mode: ProseMode, at_risk: bool) -> Notice:
     return _notice("prose-bounce", " ".join(lines), draftId=bounce.kept, reason=bounce.reason)
 
 
-def copy_refused(draft: str, state: str, mode: ProseMode) -> Notice:
-    """`{{unsent}}` stood for words that are on their way or may be out: nothing was sent (prose 9)."""
+def copy_refused(draft: str, state: str, mode: ProseMode, kept: str = "") -> Notice:
+    """`{{unsent}}` stood for words that are on their way or may be out: nothing was sent (prose 9).
+
+    `kept`: the draft of what stood beside it.
+    """
     why = "are on their way already" if state == "in-flight" else "may be out already"
     text = (
         f"[prose-routing] Nothing was sent: {{{{unsent}}}} stands for draft {draft}, whose words {why}. "
         "Look at it with the drafts tool; to send it again all the same, call its resend with confirmDuplicate."
     )
+    if kept:
+        text += f" What you wrote beside it is kept as draft {kept}."
     if mode == "hybrid":
         text += " Plain text goes nowhere until you name a destination."
     return _notice("prose-bounce", text, draftId=draft)

@@ -96,11 +96,15 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """`{{unsent}}` stands for words that are on their way or may be out: nothing is sent, a notice says so (9)."""
+    """`{{unsent}}` stands for words that are on their way or may be out: nothing is sent, a notice says so (9).
+
+    `kept`: a new draft of the other words of that body, with the token as written; none where it is the token alone.
+    """
 
     link: Link
     draft: str
     state: Literal["in-flight", "unconfirmed"]
+    kept: NewDraft | None = None
 
 
 Decision: TypeAlias = Post | Bounce | Private | Withheld | Empty | Refused

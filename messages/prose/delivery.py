@@ -65,7 +65,7 @@ def deliver_explicit(routing: Routing, item: Frozen, link: Link, mint: Mint) -> 
         routing = replace(routing, target=item.place)
     if routing.target is None:
         return bounced(routing, Bounce(link, "no-destination", envelope.text), envelope.text, envelope.text, None, mint)
-    return _send(routing, item, link, routing.target)
+    return _send(routing, item, link, routing.target, mint)
 
 
 def deliver_hybrid(routing: Routing, item: Frozen, link: Link, mint: Mint) -> Step:
@@ -81,7 +81,7 @@ def deliver_hybrid(routing: Routing, item: Frozen, link: Link, mint: Mint) -> St
         return bounced(routing, bounce, envelope.body, envelope.text, None, mint)
     if item.place is None:
         return _unresolved(routing, item, link, mint)
-    return _send(_marked(routing, envelope), item, link, item.place)
+    return _send(_marked(routing, envelope), item, link, item.place, mint)
 
 
 def deliver_locus(routing: Routing, item: Frozen, link: Link, mint: Mint) -> Step:
@@ -135,14 +135,14 @@ def _unprefixed(routing: Routing, item: Frozen, link: Link, mint: Mint) -> Step:
     return routing, Withheld(link, "no-locus" if routing.held is None else "held-failed", text, draft)
 
 
-def _send(routing: Routing, item: Frozen, link: Link, place: Place) -> Step:
+def _send(routing: Routing, item: Frozen, link: Link, place: Place, mint: Mint) -> Step:
     """A body with a place to go to: the token is replaced here, once, by the words as they are now (prose 4.4)."""
     envelope, retained, copied = item.envelope, routing.retained, None
     text = envelope.body
     if has_unsent(text):
         if retained is not None and retained.state != "open":
             held = routing if routing.mode == "explicit" else moved(routing, link, None, "failed")
-            return held, Refused(link, retained.draft, retained.state)
+            return held, Refused(link, retained.draft, retained.state, _beside(envelope, mint))
         text = substitute(text, retained.text if retained else None)
         copied = retained.draft if retained else None
     if only_whitespace(text):
@@ -151,6 +151,13 @@ def _send(routing: Routing, item: Frozen, link: Link, place: Place) -> Step:
         routing = replace(routing, retained=replace(retained, state="in-flight"))
     wholly = copied is not None and only_unsent(envelope.body)
     return routing, Post(link, place, text, envelope.text, envelope.prefixed, envelope.target, copied, wholly)
+
+
+def _beside(envelope: Envelope, mint: Mint) -> NewDraft | None:
+    """The words that stand beside a token that could not be replaced: kept, so that they are lost with nothing."""
+    if only_whitespace(substitute(envelope.body, None)):
+        return None
+    return NewDraft(mint(), "publish-failed", envelope.body, envelope.text, envelope.target)
 
 
 def _unresolved(routing: Routing, item: Frozen, link: Link, mint: Mint) -> Step:

@@ -83,6 +83,9 @@ class PureTurn:
     continuation: bool = False
     ended: bool = False
     suppressed: int = 0
+    kept_back: list[str] = field(default_factory=list[str])
+    waiting: list[Post] = field(default_factory=list[Post])
+    states: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self._rounds = 0
@@ -147,8 +150,10 @@ class PureTurn:
             self._text.merge(self._rounds, self._router.round_pieces(), admission.admitted)
         self.channels.update(rebind or {})
         self._chain.extend(admission.decisions)
-        for decision in admission.decisions:
+        for item, decision in zip(frozen, admission.decisions, strict=True):
             self._keep(decision)
+            if isinstance(decision, Private) or (isinstance(decision, Withheld) and decision.draft is None):
+                self.kept_back.append(item.envelope.text)
         if self.early:
             self.run_chain()
 
@@ -179,9 +184,14 @@ class PureTurn:
 
     def _keep(self, decision: Decision) -> None:
         if isinstance(decision, Bounce | Withheld) and decision.draft is not None:
-            self.drafts[decision.draft.id] = decision.draft
+            self._draft(decision.draft)
         if isinstance(decision, Private) and decision.set_aside is not None:
             self._gone.add(decision.set_aside)
+            self.states[decision.set_aside] = "dismissed"
+
+    def _draft(self, new: NewDraft) -> None:
+        self.drafts[new.id] = new
+        self.states[new.id] = new.state
 
     def run_chain(self) -> None:
         """Every link that waits, in order."""
@@ -201,6 +211,8 @@ class PureTurn:
         outcome = self.outcomes.pop(0) if self.outcomes else "delivered"
         if outcome == "delivered":
             self.delivered.append([post.place.at.channel, post.text])
+        elif outcome == "queued":
+            self.waiting.append(post)
         after = after_outcome(self.routing, post, outcome, self.mint)
         self.routing = after.routing
         self.markers += after.marker
@@ -208,13 +220,15 @@ class PureTurn:
             self._text.withdraw(post.link.round, post.link.ordinal)
         if after.resets_streak:
             self._events.append(StreakEvent(post.link, bounced=False))
+        if after.settled is not None:
+            self.states[after.settled[0]] = after.settled[1]
         if after.settled is not None and after.settled[1] == "delivered":
             self._gone.add(after.settled[0])
         if after.bounce is not None:
             self._keep(after.bounce)
             self._bounce(after.bounce)
         if after.draft is not None:
-            self.drafts[after.draft.id] = after.draft
+            self._draft(after.draft)
 
     def _bounce(self, bounce: Bounce) -> None:
         self.bounced.append({"text": bounce.text, "reason": bounce.reason})

@@ -136,7 +136,8 @@ def test_words_on_their_way_are_not_substituted(state: str) -> None:
     """Unconfirmed or in flight: nothing is sent; explicit's destination moves all the same [prose 9]."""
     retained = replace(OLD, state=state)  # type: ignore[arg-type]
     result = admitted(replace(EXPLICIT, retained=retained), ">>#a {{unsent}} x")
-    assert result.decisions == (Refused(link(0), "d-old", state),)  # type: ignore[arg-type]
+    beside = NewDraft("d-1", "publish-failed", "{{unsent}} x", ">>#a {{unsent}} x", "#a")
+    assert result.decisions == (Refused(link(0), "d-old", state, beside),)  # type: ignore[arg-type]
     assert (result.routing.target, result.routing.retained) == (A, retained)
 
 
