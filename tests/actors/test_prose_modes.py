@@ -1,11 +1,9 @@
 """The four modes through a whole house: bounces and their drafts, the words of a cut round, what is shown while it is
 written, and where every word of a round ends."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from manyminds.actors.house import ROOM
 from manyminds.actors.providers.scripted import Reply, Scripted, call, fail, newest_results, say
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import text_of
@@ -13,11 +11,9 @@ from manyminds.messages.drafts import Draft
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.posts import NotSent, Post, Unknown
 from manyminds.messages.request import Request
-from manyminds.storage import drafts, registry
-from tests.actors.simulated import Platform, SimulatedHouse, variations
+from manyminds.storage import drafts
+from tests.actors.simulated import Platform, SimulatedHouse
 from tests.actors.speaking import Shown
-
-WORD = re.compile(r"w\d+w")
 
 
 def drafts_of(house: SimulatedHouse, agent: str = "ada") -> list[Draft]:
@@ -271,108 +267,3 @@ def test_a_mode_is_announced_once(seeds: list[int]) -> None:
                 house.crash()
             house.run()
             assert len(house.notices("prose-routing-primer")) == 1
-
-
-class Writer:
-    """A model that writes words of its own, each once, to places that it remembers."""
-
-    def __init__(self, mode: str, dice: Any) -> None:
-        self.prefix = {"explicit": ">>", "hybrid": ">>>", "locus": ""}[mode]
-        self.dice = dice
-        self.meant: dict[str, str | None] = {}
-
-    def word(self, channel: str | None) -> str:
-        """A new word for a channel, None for wherever it goes."""
-        word = f"w{len(self.meant)}w"
-        self.meant[word] = channel
-        return word
-
-    def text(self) -> str:
-        """A round's text."""
-        lines: list[str] = []
-        for _ in range(self.dice.randrange(3)):
-            chance = self.dice.random()
-            if self.prefix and chance < 0.6:
-                channel = self.dice.choice(["#a", "#b", "#nowhere"])
-                lines.append(f"{self.prefix}{channel} {self.word(channel)}")
-            elif self.prefix and chance < 0.7:
-                lines.append(f"{self.prefix}skip_reply {self.word('nobody')}")
-            elif self.prefix and chance < 0.8:
-                lines.append(f"{self.prefix}#a {{{{unsent}}}}")
-            else:
-                lines.append(self.word(None))
-        return "\n".join(lines)
-
-    def answer(self, _request: Request) -> Reply:
-        """A round."""
-        text, chance = self.text(), self.dice.random()
-        words = [text] if text else []
-        if chance < 0.35:
-            return say(*words, call("think", thought="hm"))
-        if chance < 0.42:
-            return say(*words, call("skip_reply"))
-        if chance < 0.47:
-            return say(*words, call("channel_publish", content=self.word("#b"), channelId="#b"))
-        return say(text or "well")
-
-
-def test_no_word_goes_astray_or_twice(seeds: list[int]) -> None:
-    """[prose 14] Whatever fails, parks or crashes: no word in another channel, none twice without a draft."""
-    import random
-
-    for seed in seeds[:5]:
-        for mode in ("explicit", "hybrid", "locus"):
-            for setting in variations():
-                dice = random.Random(f"{seed}{mode}")
-                writer = Writer(mode, dice)
-                platform = Platform()
-
-                def answer(post: Post, platform: Platform = platform, dice: Any = dice) -> Any:
-                    chance = dice.random()
-                    if chance < 0.12:
-                        return NotSent("no", permanent=chance < 0.08)
-                    if chance < 0.18:
-                        if chance < 0.15:
-                            platform.posts.append(post)
-                        return Unknown("lost")
-                    return _take(platform, post)
-
-                platform.answer = answer
-                ada = Resident("ada", "m", prose=mode)
-                model = Scripted(delay=0.3).always(writer.answer)
-                with SimulatedHouse(seed, [ada], model, platform=platform, **setting) as house:
-                    house.write(*(
-                        registry.put_channel(_record(channel)) for channel in ("#a", "#b")
-                    ))
-                    for number in range(6):
-                        house.hand_in(house.message(f"go {number}", dice.choice(["#a", "#b"]), to="ada"))
-                        house.simulation.advance(dice.random() * 2)
-                        if dice.random() < 0.2:
-                            house.crash()
-                    house.simulation.faults.off()
-                    house.simulation.advance(4 * 3600)
-                    house.run()
-                    assert house.turns(ROOM) == []
-                    assert house.pending(ROOM) == []
-                    _check(house, writer)
-
-
-def _record(channel: str) -> Any:
-    from manyminds.messages.registry import ChannelRecord
-
-    return ChannelRecord(ChannelRef("town", channel))
-
-
-def _check(house: SimulatedHouse, writer: Writer) -> None:
-    kept = drafts_of(house)
-    said: dict[str, list[str]] = {}
-    for post in house.platform.posts:
-        for word in WORD.findall(post.text):
-            said.setdefault(word, []).append(post.channel)
-    for word, channels in said.items():
-        meant = writer.meant[word]
-        assert meant != "nobody", word
-        if meant == "#b":
-            # Only `{{unsent}}`, which the writer sends to #a, takes words along.
-            assert set(channels) <= {"#b", "#a"}, (word, channels)
-        assert len(channels) == 1 or any(word in draft.text for draft in kept), (word, channels)

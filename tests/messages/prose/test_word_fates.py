@@ -96,8 +96,10 @@ class Told:
         flying = {post.copied for post in waits}
         kept = [draft for draft in turn.drafts.values() if word in draft.text and draft.id not in flying]
         delivered = any(word in text for _, text in turn.delivered)
-        found = {turn.states[draft.id] for draft in kept} | ({"delivered"} if delivered else set())
+        found: set[str] = {turn.states[draft.id] for draft in kept}
         found |= {"waiting" for _ in waits} | {"kept back" for text in turn.kept_back if word in text}
+        if delivered:
+            found.add("delivered")
         return sorted(found) + ["twice"] * (len(kept) > 1)
 
 
