@@ -21,6 +21,7 @@ from ..messages.speech import post_of, routing_of, with_routing, words_of
 from ..messages.turns import Turn
 from ..storage import Op, outbox
 from .desk import Desk
+from .keeping import write_drafts
 
 _OUTCOMES: dict[PostState, PostOutcome] = {
     "delivered": "delivered", "failed": "failed", "expired": "failed", "unknown": "unknown", "queued": "queued",
@@ -97,23 +98,26 @@ def parts_of(desk: Desk, turn: Turn, number: int) -> Sequence[OutboxEntry]:
 
 
 def tell_withheld(desk: Desk, turn: Turn, mail: Withhold, ops: tuple[Op, ...]) -> None:
-    """Write what was held back, then let its chain go on; a refused unit is judged again when the gateway asks."""
+    """Write what was held back, until the store takes it; then its chain goes on."""
     at = next((part.at for part in parts_of(desk, turn, mail.number)), None)
     if at is None:
         return
     told = Receipt(turn.number, mail.number, at, "withheld", "held back by a failure before it", ())
-    desk.system.commit(ops, ((GATEWAY, PostEnded(turn.agent, told)),))
+    write_drafts(desk, ops, ((GATEWAY, PostEnded(turn.agent, told)),))
 
 
 def withhold(desk: Desk, turn: Turn, number: int) -> tuple[Turn, tuple[Op, ...]]:
-    """A post that a failure before it holds back (hybrid): its entries end as withheld, its words as a draft."""
+    """A post that a failure before it holds back (hybrid): its entries end as withheld, its words as a draft.
+
+    The draft goes with the unit that writes these operations.
+    """
     parts = parts_of(desk, turn, number)
     post = post_of(parts)
-    if post is None:
+    if post is None or parts[0].state == "withheld" or desk.book.of_post(turn.number, number) is not None:
         return turn, ()
     routing, found = released(replace(routing_of(turn, desk.book.retained()), link_held=True), post, desk.book.mint)
     if found is post:
         return turn, ()
-    desk.book.add(getattr(found, "draft", None), turn.number, desk.now())
+    desk.book.add(getattr(found, "draft", None), turn.number, desk.now(), number)
     ops = tuple(op for part in parts for op in outbox.put(replace(part, state="withheld", reason="held back")))
-    return with_routing(turn, routing), (*ops, *desk.book.flush())
+    return with_routing(turn, routing), ops

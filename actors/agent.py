@@ -12,6 +12,7 @@ from typing import Any
 
 from ..messages.address import Address, MailFailed, ReplyTo, Undelivered
 from ..messages.mail import (
+    GATEWAY,
     Admitted,
     Answer,
     AskState,
@@ -29,6 +30,7 @@ from ..messages.mail import (
     Receipt,
     Refused,
     Resumed,
+    Rewithhold,
     SendAgain,
     StaleLook,
     StopCut,
@@ -95,6 +97,7 @@ class Agent(TurnMail):
             write_drafts(self.desk, gone)
         for receipt in late:
             self._tell_late(receipt)
+        self.system.tell(GATEWAY, Rewithhold(self.spec.name))
         if turn is not None:
             self._resume(turn)
         elif pending:

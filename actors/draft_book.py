@@ -6,6 +6,7 @@ agent's drafts, so that the same decision makes the same draft. Never writes its
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..messages.drafts import Draft, draft_id, draft_of, retained_of, settled
 from ..messages.mail import Offer
@@ -17,6 +18,8 @@ from ..storage import Op, drafts, outbox, owing
 from .system import Store
 
 DRAFT = "draft"
+RANK: dict[DraftState, int] = {"held": 0, "unconfirmed": 1, "dismissed": 2, "delivered": 3}
+"""Which of two states of one draft is the later."""
 
 
 def _debt(draft: Draft) -> Debt:
@@ -89,13 +92,22 @@ class DraftBook:
         return sorted(self._drafts.values(), key=lambda draft: -draft.number)
 
     @property
-    def changed(self) -> tuple[str, ...]:
-        """The ids of what the next unit has to write."""
-        return tuple(self._changed)
+    def changed(self) -> tuple[tuple[Draft, bool], ...]:
+        """What the next unit has to write, and whether each is new."""
+        return tuple((draft, draft.id in self._new) for draft in self._changed.values())
 
-    def change(self, ids: Iterable[str]) -> None:
-        """The store refused these: they are to be written as they are now."""
-        self._changed.update((found, self._drafts[found]) for found in ids if found in self._drafts)
+    def take_back(self, refused: Iterable[tuple[Draft, bool]]) -> None:
+        """The store refused these: they are to be written as they are now, those too that were read anew since."""
+        for draft, new in refused:
+            known = self._drafts.get(draft.id)
+            if known is None:
+                self._last += 1
+                known = replace(draft, number=self._last)
+            elif RANK[draft.state] > RANK[known.state]:
+                known = settled(known, draft.state, draft.sent_to, draft.message_ids)
+            self._drafts[draft.id] = self._changed[draft.id] = known
+            if new:
+                self._new.add(draft.id)
 
     def flush(self) -> tuple[Op, ...]:
         """What the next unit has to write; handed over once. Of a new draft its author is owed the name."""

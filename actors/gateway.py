@@ -18,6 +18,7 @@ from ..messages.mail import (
     Receipt,
     ReleaseAgain,
     Rerelease,
+    Rewithhold,
     Speech,
     Withhold,
     agent_address,
@@ -42,6 +43,7 @@ class Link:
     number: int
     at: ChannelRef
     released: bool = False
+    held: bool = False
 
 
 class Gateway(StoredActor):
@@ -85,10 +87,15 @@ class Gateway(StoredActor):
         for link in self.links.get(agent, ()):
             if not link.released and self._free(agent, link):
                 link.released = True
-                if self._held_back(agent, link):
-                    self.system.tell(agent_address(agent), Withhold(link.turn, link.number))
-                else:
-                    self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+                link.held = self._held_back(agent, link)
+                self._send(agent, link)
+
+    def _send(self, agent: str, link: Link) -> None:
+        """To its channel; or to its agent, which keeps the words of one that is held back, and it never goes out."""
+        if link.held:
+            self.system.tell(agent_address(agent), Withhold(link.turn, link.number))
+        else:
+            self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
 
     def _held_back(self, agent: str, link: Link) -> bool:
         """Hybrid: a named post that failed holds back what names no target, until one goes through (prose 5.3)."""
@@ -136,8 +143,15 @@ class Gateway(StoredActor):
         """A channel was built anew: what was let go to it is told again; it passes over what it has."""
         for agent, chain in self.links.items():
             for link in chain:
-                if link.released and link.at == mail.at:
-                    self.system.tell(channel_address(link.at), PostNow(agent, link.turn, link.number))
+                if link.released and not link.held and link.at == mail.at:
+                    self._send(agent, link)
+
+    @handles(Rewithhold)
+    def rewithhold(self, mail: Rewithhold) -> None:
+        """An agent was built anew: what is held back is told again; it passes over what it has kept."""
+        for link in self.links.get(mail.agent, ()):
+            if link.held:
+                self._send(mail.agent, link)
 
     @handles(MailFailed)
     def came_back(self, mail: MailFailed) -> None:

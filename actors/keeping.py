@@ -11,16 +11,16 @@ from .desk import Desk
 
 def write_drafts(desk: Desk, ops: tuple[Op, ...] = (), letters: Letters = ()) -> None:
     """Write what has changed of the drafts, with `ops`; `letters` are told with the acknowledgement."""
-    ids, me = desk.book.changed, desk.address
+    changed, me = desk.book.changed, desk.address
     desk.system.commit(
-        (*desk.book.flush(), *ops), letters, lambda _: ((me, DraftsRefused(ids, ops, letters)),)
+        (*desk.book.flush(), *ops), letters, lambda _: ((me, DraftsRefused(changed, ops, letters)),)
     )
 
 
 def written_again(desk: Desk, mail: DraftsRefused, delay: float) -> None:
     """Drafts that the store refused: wait `delay` seconds, then write them as they are by then."""
     if not mail.now:
-        desk.system.after(delay, desk.address, DraftsRefused(mail.ids, mail.ops, mail.letters, now=True))
+        desk.system.after(delay, desk.address, DraftsRefused(mail.changed, mail.ops, mail.letters, now=True))
         return
-    desk.book.change(mail.ids)
+    desk.book.take_back(mail.changed)
     write_drafts(desk, mail.ops, mail.letters)

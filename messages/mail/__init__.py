@@ -91,6 +91,7 @@ from .speech import PostNow as PostNow
 from .speech import Relabel as Relabel
 from .speech import ReleaseAgain as ReleaseAgain
 from .speech import Rerelease as Rerelease
+from .speech import Rewithhold as Rewithhold
 from .speech import Speech as Speech
 from .speech import StillBehind as StillBehind
 from .speech import SurfaceAnswered as SurfaceAnswered

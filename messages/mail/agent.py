@@ -5,6 +5,7 @@ from typing import Any
 
 from ..address import ReplyTo
 from ..blocks import ToolResult
+from ..drafts import Draft
 from ..places import ChannelRef, Place
 from ..posts import PostState
 from ..rows import Placed
@@ -234,12 +235,12 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class DraftsRefused:
-    """The store refused a unit of drafts, by id, with `ops`: it is written again `now`, else in a while.
+    """The store refused a unit of drafts with `ops`: it is written again `now`, else in a while.
 
-    `letters` are told once it stands.
+    `changed`: the drafts, and whether each is new. `letters` are told once it stands.
     """
 
-    ids: tuple[str, ...]
+    changed: tuple[tuple[Draft, bool], ...]
     ops: Ops
     letters: Letters
     now: bool = False

@@ -37,6 +37,13 @@ class Rerelease:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewithhold:
+    """An agent was built anew: tell it again which of its posts are held back."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReleaseAgain:
     """A channel could not take a post: let it go again."""
 
