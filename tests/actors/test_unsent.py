@@ -110,7 +110,11 @@ def test_a_copy_that_ends_without_a_delivery_is_held_again(seeds: list[int]) -> 
                 if house.notices("inference-failed") or platform.called() != ["words", "words"]:
                     continue  # a turn that was killed three times is set aside
                 [draft] = drafts_of(house)
-                assert (draft.text, draft.state) == ("words", "held")
+                # A channel that is killed once an attempt is on disk cannot know whether it left.
+                unsure = house.outbox("ada", 1)[0].may_have_left
+                assert (draft.text, draft.state) == ("words", "unconfirmed" if unsure else "held")
+                if unsure:
+                    continue
                 model.then(">>#b {{unsent}}")
                 ask(house)
                 house.finish()
