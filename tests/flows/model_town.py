@@ -5,6 +5,7 @@ and one of the posts.
 """
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from manyminds.actors.providers.anthropic import Anthropic
@@ -21,7 +22,7 @@ def main(name: str, folder: Path, url: str) -> None:
     provider: Provider
     if name == "anthropic":
         model, provider = "claude-opus-5-5", Anthropic(api_key="k", base_url=url)
-        thinking: dict[str, object] = {
+        thinking: Mapping[str, object] = {
             "type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "error"},
         }
     else:
