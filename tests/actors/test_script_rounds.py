@@ -134,6 +134,62 @@ def test_nothing_of_the_round_is_out_before_the_verdict_and_nobody_waits_for_it(
             assert posted(house) == [("#a", "from bob"), ("#a", "early")]
 
 
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_target_is_frozen_when_its_round_ends(crash: bool, seeds: list[int]) -> None:
+    """[prose 13 gap 2, gap 4] A name that nobody had then still bounces, whoever has it by the verdict."""
+    for seed in seeds:
+        with town(seed, "explicit", scripted(">>#hall early\n>>#b there", minutes=1)) as house:
+            house.say("ada: speak", "#a", to="ada")
+            house.run(until=lambda: "parked" in states(house))
+            house.write(registry.put_channel(ChannelRecord(ChannelRef("town", "#a"), label="hall")))
+            if crash:
+                house.crash()
+            house.run()
+            assert posted(house) == [("#b", "there")]
+            assert [(draft.text, draft.reason) for draft in kept(house)] == [("early", "bounced")]
+
+
+def test_a_script_that_ends_stops_what_it_left_running(seeds: list[int]) -> None:
+    """[prose 13 gap 2] A call of its own that still runs is cancelled, and answered as one that came too late."""
+    for seed in seeds:
+        told: list[str] = []
+
+        async def slow() -> str:
+            """Take very long."""
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                told.append("cancelled")  # noqa: B023
+                raise
+            return "done"
+
+        @tool(script=True)
+        async def start(context: ToolContext) -> str:
+            """Call something and do not wait for it."""
+
+            async def ask() -> None:
+                try:
+                    await context.call("slow")
+                except InnerCallFailed as failed:
+                    told.append(str(failed))  # noqa: B023
+
+            tasks.append(asyncio.get_running_loop().create_task(ask()))  # noqa: B023
+            await asyncio.sleep(5)
+            return "left"
+
+        tasks: list[Any] = []
+        with SimulatedHouse(
+            seed, [Resident("ada", "m", tools=[start, slow])], Scripted(["plain", call("start")], "end")
+        ) as house:
+            began = house.simulation.clock.now()
+            house.say("ada: speak", "#a", to="ada")
+            house.run()
+            assert house.platform.texts() == ["plain", "end"]
+            assert house.simulation.clock.now() - began < 600
+            assert "cancelled" in told
+            assert any("answered already" in text for text in told)
+
+
 def test_destination_mark_and_silence_are_the_verdicts(seeds: list[int]) -> None:
     """[prose 13 gap 2] The next round goes where the verdict left it: not at all after a skip, silent after a send."""
     for seed in seeds:
@@ -173,6 +229,7 @@ def test_a_script_that_a_crash_cuts(calls: Any, said: list[tuple[str, str]], end
             assert "parked" not in states(house)
             assert house.turns(ROOM) == []
             assert len(model.requests) == (1 if ends else 2)
+            assert not any("on its way" in text_of(row.content) for row in house.notices("delivery-receipt"))
             if not ends:
                 assert "interrupted" in text_of(newest_results(model.requests[1])[0].content)
 
