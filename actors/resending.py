@@ -17,7 +17,8 @@ from .drafts_tool import named, only
 from .tools import BadCall
 
 MOST_RESENT = 20
-SendDraft = Callable[[str, ChannelRef, Draft], None]
+SendDraft = Callable[[str, ChannelRef, Draft], int]
+"""(call id, channel, draft) -> the number of the post that was admitted."""
 
 
 class Resend:
@@ -40,6 +41,7 @@ class Resend:
         if refusals:
             raise BadCall("; ".join(f"{found} {why}" for found, why in refusals.items()) + "; nothing was sent")
         self._said: list[str] = []
+        self._out = 0
         desk.book.claims.update(dict.fromkeys(self._left, call_id))
 
     def _refusal(self, found: str) -> str:
@@ -72,14 +74,19 @@ class Resend:
                 self._left.pop(0)
                 return self._end(error=True)
             if draft.state != "delivered":
-                self._send(self._call_id, self._at, draft)
+                self._out = self._send(self._call_id, self._at, draft)
                 return None
             self._said.append(delivered_before(draft))
             self._left.pop(0)
         return self._end(error=False)
 
     def posted(self, receipt: Receipt) -> tuple[str, bool] | None:
-        """A draft's post has an outcome: (the result, is_error), or None where the next was sent."""
+        """A draft's post has an outcome: (the result, is_error), or None where the next was sent.
+
+        An outcome that is told once more, of an earlier post of this call, says nothing of the one that is out.
+        """
+        if receipt.number != self._out:
+            return None
         found = self._left.pop(0)
         book = self._desk.book
         self._said.append(f"{found}: {outcome(receipt)}")

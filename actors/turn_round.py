@@ -260,9 +260,11 @@ class TurnRound:
         made = self.turn.round.inner if self.turn.round is not None else ()
         return any(bare_name(call.name) == SKIP_TOOL for call in made)
 
-    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> None:
-        """A call sends a draft again."""
+    def send_draft(self, call_id: str, at: ChannelRef, draft: Draft) -> int:
+        """A call sends a draft again; the number of its post."""
+        number = self.turn.speech
         self.turn = self.words.send_draft(self.turn, call_id, at, draft)
+        return number
 
     # --- units in the middle of a round
 

@@ -8,6 +8,7 @@ from manyminds.actors.faults import Faults
 from manyminds.actors.providers.scripted import Answer, Scripted, call, newest_results
 from manyminds.messages.blocks import text_of
 from manyminds.messages.drafts import Draft
+from manyminds.messages.mail import Receipt, agent_address
 from manyminds.messages.posts import NotSent, Post, Unknown
 from manyminds.messages.request import Request
 from manyminds.storage import drafts, outbox
@@ -311,6 +312,24 @@ def test_a_restart_in_a_resend_sends_nothing_more(seeds: list[int]) -> None:
                 assert len(drafts_of(house)) == 3
                 markers = house.notices("discord-send-failed")
                 assert len(markers) == (0 if keeps or "not confirmed" in lines[2] else 1)
+
+
+def test_an_outcome_that_is_told_again_is_not_taken_for_the_next(seeds: list[int]) -> None:
+    """[prose 9] A channel built anew says once more what became of a post: the one that is out is not settled by it."""
+    for seed in seeds:
+        talk = Dialogue()
+        talk.say(talk.drafts("resend", "a", "b", "c", channelId="#a"))
+        platform = Slow({"b": (20.0, NotSent("no", permanent=True))})
+        with talking(seed, talk, platform, "a", "b", "c") as house:
+            ask(house)
+            house.run(lambda: platform.called() == ["a", "b"])  # noqa: B023
+            first = house.outbox("ada", 1)[0]
+            again = Receipt(1, first.number, first.at, "delivered", "", (first.message_id,), first.call_id)
+            house.simulation.tell(agent_address("ada"), again)
+            house.run()
+            assert platform.called() == ["a", "b"]
+            assert "d-4aaaa: not sent (no)" in talk.results[0][0]
+            assert state_of(house) == {"a": "delivered", "b": "held", "c": "held"}
 
 
 def test_a_resend_that_the_store_refuses_says_so() -> None:
