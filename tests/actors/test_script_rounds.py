@@ -16,6 +16,7 @@ from manyminds.messages.errors import InvalidSetting
 from manyminds.messages.places import ChannelRef
 from manyminds.messages.registry import ChannelRecord
 from manyminds.storage import drafts, outbox, registry
+from tests.actors.on_threads import message, runtime
 from tests.actors.simulated import SimulatedHouse, variations
 from tests.actors.speaking import Shown
 
@@ -351,6 +352,20 @@ def test_a_background_script_never_counts(seeds: list[int]) -> None:
             assert house.platform.texts() == ["plain", "more", "end"]
             assert len(late) == 1
             assert "answered already" in late[0]
+
+
+@pytest.mark.pool
+def test_a_script_on_real_threads() -> None:
+    """[prose 13 gap 2] Its calls cross from the event loop to the agent and back: it sends, notes, and is answered."""
+    ada = Resident("ada", "m", prose="explicit", tools=[program, note])
+    model = scripted(">>#a hello", SEND, {"name": "note", "given": {"what": "this"}}, then=("two",))
+    with runtime(model, residents=[ada]) as (opened, board):
+        opened.receive(message("hello b", "#b"))
+        opened.receive(message("ada: speak", to="ada"))
+        assert [(post.channel, post.text) for post in (board.next(), board.next(), board.next())] == [
+            ("#b", "sent"), ("#a", "hello"), ("#a", "two"),
+        ]
+        assert "noted this" in text_of(newest_results(model.requests[1])[0].content)
 
 
 def test_a_script_is_async_and_alone_may_call() -> None:
