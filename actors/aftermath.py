@@ -69,6 +69,8 @@ def after_receipt(desk: Desk, turn: Turn, told: Receipt, label: str, late: bool 
         book.add(found.bounce.draft, turn.number, desk.now(), told.number)
         events.append(StreakEvent(post.link, True, found.bounce.kept, found.bounce.mark))
         notice = bounced(found.bounce, turn.mode, at_risk=False)
+    if earlier is not None and outcome == "unknown":
+        book.settle(earlier.id, "unconfirmed")
     if earlier is None:
         book.add(found.draft, turn.number, desk.now(), told.number)
     kept = earlier.id if earlier is not None else found.draft.id if found.draft is not None else post.copied or ""

@@ -105,7 +105,8 @@ class Agent(TurnMail):
 
     def busy(self) -> bool:
         """A turn that runs, a token that is held and a stop are known only here."""
-        return super().busy() or bool(self.token) or self.run is not None or self.stopping is not None
+        unwritten = bool(self.desk.book.changed)
+        return super().busy() or bool(self.token) or self.run is not None or self.stopping is not None or unwritten
 
     def replaced(self) -> None:
         """Another object takes over: stop what this one started."""

@@ -96,10 +96,15 @@ class DraftBook:
         """What the next unit has to write, and whether each is new."""
         return tuple((draft, draft.id in self._new) for draft in self._changed.values())
 
-    def take_back(self, refused: Iterable[tuple[Draft, bool]]) -> None:
-        """The store refused these: they are to be written as they are now, those too that were read anew since."""
+    def take_back(self, refused: Iterable[tuple[Draft, bool]], *, only_missing: bool = False) -> None:
+        """The store refused these: the next unit writes them as they are now, those too that were read anew since.
+
+        `only_missing`: but for those that are known, since some unit has written them meanwhile.
+        """
         for draft, new in refused:
             known = self._drafts.get(draft.id)
+            if known is not None and only_missing:
+                continue
             if known is None:
                 self._last += 1
                 known = replace(draft, number=self._last)

@@ -19,8 +19,8 @@ def write_drafts(desk: Desk, ops: tuple[Op, ...] = (), letters: Letters = ()) ->
 
 def written_again(desk: Desk, mail: DraftsRefused, delay: float) -> None:
     """Drafts that the store refused: wait `delay` seconds, then write them as they are by then."""
+    desk.book.take_back(mail.changed, only_missing=mail.now)
     if not mail.now:
         desk.system.after(delay, desk.address, DraftsRefused(mail.changed, mail.ops, mail.letters, now=True))
         return
-    desk.book.take_back(mail.changed)
     write_drafts(desk, mail.ops, mail.letters)
