@@ -56,6 +56,7 @@ def late_notice(desk: Desk, told: Receipt) -> Offer | None:
         return made  # the store refused it, and with it the draft that it keeps
     with system.store.snapshot() as snap:
         if not owing.is_owed(snap, debt):
+            _settle_kept(desk, told)
             return None
         known = registry.channel(snap, told.at)
     judged = after_receipt(desk, past_turn(desk, told.turn), told, known.label if known else "", late=True)
@@ -71,6 +72,14 @@ def late_notice(desk: Desk, told: Receipt) -> Offer | None:
     offer = Offer(row, size, ops=ops, own=True, reply=ReplyTo(agent_address(agent), told), owed=debt)
     desk.book.late[debt, told.state] = offer
     return offer
+
+
+def _settle_kept(desk: Desk, told: Receipt) -> None:
+    """A confirmation wins over everything, also one that nobody is owed: its words are not to be said again."""
+    kept = desk.book.of_post(told.turn, told.number)
+    if told.state == "delivered" and kept is not None and kept.is_open:
+        desk.book.settle(kept.id, "delivered", told.at, told.message_ids)
+        write_drafts(desk)
 
 
 def unnamed_drafts(desk: Desk) -> tuple[tuple[Row, ...], tuple[Op, ...]]:

@@ -101,7 +101,8 @@ class TurnEnd:
         """Tell the room that the turn has ended; the record goes at once where nothing is on its way."""
         ended = replace(turn, ending=ending)  # type: ignore[arg-type]
         self._began = began
-        final = not self._waiting()
+        # What comes after a final end is told by the agent: no unit of this turn follows that could.
+        self.finished = final = not self._waiting()
         rows = (*rows, *owed_rows(ended, "ended", self.desk.now()))
         ops = (*ops, *self.told(), *self.desk.book.flush(), *self._streak_ops(ended))
         ended = replace(ended, owed=())

@@ -7,7 +7,7 @@ import pytest
 
 from manyminds.actors.faults import Faults
 from manyminds.actors.providers.scripted import Scripted, call, newest_results
-from manyminds.messages.blocks import text_of
+from manyminds.messages.blocks import ToolResult, text_of
 from manyminds.messages.posts import NotSent, Unknown
 from manyminds.messages.rows import Row
 from manyminds.storage import drafts, owing
@@ -100,7 +100,9 @@ def test_told_once_whatever_dies(seeds: list[int]) -> None:
                 assert all(entry.state == "delivered" for entry in waited)
                 # An outcome that a killed channel writes once more may be told once more; never too seldom.
                 exact = "faults" not in setting
-                assert len(late) == len(waited) if exact else len(late) >= len(waited)
+                results = [text_of(b.content) for row in house.log() for b in row.content if isinstance(b, ToolResult)]
+                tellings = len(late) + sum(text.startswith("Delivered to") for text in results)
+                assert tellings == len(waited) if exact else tellings >= len(waited)
                 assert debts(house) == []
                 assert {reason for _, reason, _ in kept(house)} <= {"explicit-send"}  # what stood beside the sends
 
@@ -231,11 +233,11 @@ def test_what_a_crash_cuts_is_kept_and_told_once(seeds: list[int]) -> None:
                     house.finish()
                     assert (house.turns(), debts(house)) == ([], [])
                     assert len({post.key for post in platform.posts}) == len(platform.posts)
-                    _check_all_told(house)
+                    _check_all_told(house, "faults" not in setting)
 
 
-def _check_all_told(house: SimulatedHouse) -> None:
-    """Each post that did not arrive has one draft, and one notice that names it."""
+def _check_all_told(house: SimulatedHouse, exact: bool) -> None:
+    """Each post that did not arrive has one draft, and a notice that names it; one, if `exact`."""
     with house.simulation.store.snapshot() as snap:
         known = list(drafts.of_agent(snap, "ada"))
     said = [text_of(row.content) for row in house.notices() if row.metadata["kind"] != "delivery-receipt"]
@@ -252,7 +254,8 @@ def _check_all_told(house: SimulatedHouse) -> None:
         # Where a killed channel knew less than its predecessor had told, what was told stands: it is not out.
         told_more = entry.state == "unknown" and draft.state == "held" and entry.text not in house.platform.texts()
         assert told_more or draft.state == ("unconfirmed" if entry.state == "unknown" else "held"), entry
-        assert sum(draft.id in text for text in said) == 1, (entry, said)
+        tellings = sum(draft.id in text for text in said)
+        assert tellings == 1 if exact else tellings >= 1, (entry, said)
 
 
 # --- that a draft is kept
@@ -320,4 +323,5 @@ def test_what_is_held_back_is_written_until_the_store_takes_it(seeds: list[int])
                     continue  # a round was refused too often, or admitted when the failure was known already
                 assert states(house) == ["failed", "withheld", "delivered"]
                 assert sorted(ids(house)) == ["plain", "x"]
-                assert debts(house) == []
+                # A draft that was named while its unit was refused may be named once more at the next turn's start.
+                assert all(what == "draft" for _, _, _, what in debts(house))
