@@ -48,12 +48,16 @@ def bounded(reason: str, limit: int = REASON_LIMIT) -> str:
 
 
 def named(at: ChannelRef | Place | None, label: str = "") -> str:
-    """A place as an agent reads it: label and id (prose 11.2)."""
+    """A place as an agent reads it: label and id (prose 11.2), on one line.
+
+    Labels and ids are a platform's or its users' own: a line break in one could forge a notice.
+    """
     if at is None:
         return "no channel"
     channel = at.at if isinstance(at, Place) else at
     name = f"#{label.removeprefix('#')} ({channel})" if label else str(channel)
-    return f"{name}, thread {at.thread}" if isinstance(at, Place) and at.thread else name
+    whole = f"{name}, thread {at.thread}" if isinstance(at, Place) and at.thread else name
+    return " ".join(whole.splitlines())
 
 
 def send_failed(

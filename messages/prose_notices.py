@@ -29,7 +29,8 @@ def _notice(kind: str, text: str, **extra: object) -> Notice:
 
 
 def _named(entry: ChannelEntry) -> str:
-    return f"{entry.label} ({entry.id})" if entry.label else entry.id
+    shown = f"{entry.label} ({entry.id})" if entry.label else entry.id
+    return " ".join(shown.splitlines())  # a line break of a platform's name could forge a notice
 
 
 def _why(bounce: Bounce) -> str:

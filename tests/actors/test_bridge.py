@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from manyminds.actors.bridge import DeltaBuffer, LoopFuture, call_in, wait
+from manyminds.actors.bridge import DeltaBuffer, LoopFuture, LoopTask, call_in, wait
+from manyminds.actors.system import JobNotStarted
 from manyminds.messages.address import Address
 from manyminds.messages.errors import Failed
 from tests.actors.mails import Break, Collector, Count, Counter, simulation
@@ -69,6 +70,17 @@ class TestLoopFuture:
         again._future.add_done_callback(lambda _: call_in(loop, lambda: None))
         assert again.set(1)
         assert caplog.records == []
+
+    def test_a_coroutine_of_a_closed_loop_was_not_started(self) -> None:
+        """[bridge; prose 11.1] Its end says that nothing of it ran: what it would have posted has not left."""
+        loop = asyncio.new_event_loop()
+        loop.close()
+        ends: list[tuple[Any, BaseException | None]] = []
+        LoopTask(loop, lambda: asyncio.sleep(0), lambda *end: ends.append(end), name="publish:town").start()
+        [(value, error)] = ends
+        assert value is None
+        assert isinstance(error, JobNotStarted)
+        assert "event loop that it runs on is closed" in str(error)
 
     def test_an_error_is_raised_where_it_is_awaited(self) -> None:
         """[bridge] `fail` raises in the waiting thread or coroutine."""

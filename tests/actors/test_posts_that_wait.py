@@ -129,6 +129,22 @@ def test_no_publisher_yet(seeds: list[int]) -> None:
                 assert platform.texts() == ["hello"]
 
 
+def test_a_server_that_nobody_posts_to_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """[the host's API] A mistyped server says what there is and what to call; a host still starting, nothing."""
+    with town(1, Scripted("hello", otherwise="again"), Slow(), register=False) as house:
+        ask(house)
+        house.run(lambda: house.last_turn("ada") == 1 and not house.turns())
+        assert [r for r in caplog.records if r.levelname == "WARNING"] == []
+        house.register(server="tonw")
+        house.insist(house.message("ada: more", channel="#b", to="ada"))
+        house.run(lambda: house.last_turn("ada") == 2 and not house.turns())
+        said = [record.getMessage() for record in caplog.records if "town/#b" in record.getMessage()]
+        assert said == [(
+            "a post to town/#b waits: no publisher is registered for server 'town' (there are: 'tonw'); "
+            "register one with runtime.publisher('town')"
+        )]
+
+
 # --- S31
 
 
