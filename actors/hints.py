@@ -8,13 +8,14 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, is_typeddict
 
 from .docstrings import split_docstring
-from .shapes import Anything, Choice, DictOf, Field, Fixed, ListOf, OneOf, Record, Scalar, Shape
+from .shapes import Anything, Choice, DictOf, Field, Fixed, ListOf, Mismatch, OneOf, Record, Scalar, Shape
 
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection,
@@ -184,7 +185,20 @@ def field_of(
     if isinstance(default, enum.Enum):
         default = default.value
     stated = default if type(default) in _SCALARS or default in ([], (), {}) else None
-    return Field(shape_of(hint, within), required, own or documented, stated)
+    shape = shape_of(hint, within)
+    if stated is not None and type(stated) in _SCALARS:
+        _check_default(shape, stated)
+    return Field(shape, required, own or documented, stated)
+
+
+def _check_default(shape: Shape, default: Any) -> None:
+    """A default that is told to the model must be what the model itself may give; None means that there is none."""
+    if isinstance(default, float) and not math.isfinite(default):
+        raise Inexpressible(f"its default {default} is no JSON; use None, and mean it inside the function")
+    try:
+        shape.read(default, "its default")
+    except Mismatch as mismatch:
+        raise Inexpressible(f"{mismatch}; change the default or the hint") from mismatch
 
 
 def _refused(hint: Any) -> Inexpressible:
