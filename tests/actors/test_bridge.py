@@ -76,7 +76,8 @@ class TestLoopFuture:
         loop = asyncio.new_event_loop()
         loop.close()
         ends: list[tuple[Any, BaseException | None]] = []
-        LoopTask(loop, lambda: asyncio.sleep(0), lambda *end: ends.append(end), name="publish:town").start()
+        task = LoopTask(loop, lambda: asyncio.sleep(0), lambda value, error: ends.append((value, error)), name="post")
+        task.start()
         [(value, error)] = ends
         assert value is None
         assert isinstance(error, JobNotStarted)

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from manyminds.actors.calls import GIVEN_UP
+from manyminds.actors.house import ROOM
 from manyminds.actors.providers.scripted import Scripted, call, newest_results
 from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import text_of
+from manyminds.storage import turns
 from tests.actors.simulated import SimulatedHouse
 
 
@@ -54,3 +57,54 @@ def test_a_call_past_its_deadline_says_so(
                 results = newest_results(model.requests[1])
                 assert [(text_of(r.content), r.is_error) for r in results] == [(told, is_error)], (seed, park_rate)
                 assert began + seconds <= house.platform.posts[0].written_at <= began + seconds + 30
+
+
+def noter(ran: list[str]) -> Any:
+    """A tool that counts its runs."""
+
+    async def note(word: str, minutes: float = 0.0) -> str:
+        """Note a word."""
+        ran.append(word)
+        await asyncio.sleep(minutes * 60)
+        return f"noted {word}"
+
+    return note
+
+
+def test_a_stored_result_stands_after_a_crash(seeds: list[int]) -> None:
+    """[design, turn record] What had answered keeps its words and runs no second time; only the open call is cut."""
+    for seed in seeds:
+        for park_rate in (0.0, 1 / 3):
+            ran: list[str] = []
+            model = Scripted([call("note", word="quick"), call("note", word="slow", minutes=1)], otherwise="yes")
+            resident = Resident("ada", "m", tools=[noter(ran)])
+            with SimulatedHouse(seed, [resident], model, park_rate=park_rate) as house:
+                house.insist(house.message("ada: go", to="ada"))
+                house.run(lambda: len(results_on_disk(house)) == 1 and len(ran) == 2)  # noqa: B023
+                house.crash()
+                house.finish()
+                told = [text_of(result.content) for result in newest_results(model.requests[1])]
+                assert told == ["noted quick", GIVEN_UP["interrupted"]], (seed, park_rate)
+                assert sorted(ran) == ["quick", "slow"], (seed, park_rate)
+
+
+def test_a_stored_result_that_ends_the_turn_ends_it_after_a_crash(seeds: list[int]) -> None:
+    """[design, turn record] The turn is not asked for another round: skip_reply had answered before the crash."""
+    for seed in seeds:
+        for park_rate in (0.0, 1 / 3):
+            ran: list[str] = []
+            model = Scripted([call("skip_reply"), call("note", word="slow", minutes=1)], otherwise="yes")
+            resident = Resident("ada", "m", tools=[noter(ran)])
+            with SimulatedHouse(seed, [resident], model, park_rate=park_rate) as house:
+                house.insist(house.message("ada: go", to="ada"))
+                house.run(lambda: len(results_on_disk(house)) == 1 and ran == ["slow"])  # noqa: B023
+                house.crash()
+                house.finish()
+                assert (len(model.requests), house.platform.texts()) == (1, []), (seed, park_rate)
+                assert (house.turns(), house.pending(), ran) == ([], [], ["slow"]), (seed, park_rate)
+
+
+def results_on_disk(house: SimulatedHouse) -> dict[str, Any]:
+    """The results that the store holds of the first round of ada's first turn."""
+    with house.simulation.store.snapshot() as snap:
+        return turns.results(snap, ROOM, "ada", 1, 1)

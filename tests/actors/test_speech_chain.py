@@ -111,6 +111,24 @@ def test_a_post_that_never_settles_blocks_nothing_for_ever(seeds: list[int]) -> 
                 house.finish()
 
 
+def test_a_queued_post_is_out_of_its_chain_after_a_crash_too(seeds: list[int]) -> None:
+    """[prose 7.4; design, "The way of a message"] Kept for later releases the chain, also in a chain read anew."""
+    for seed in seeds:
+        for setting in variations(SURE):
+            platform = Slow({"down": [NotSent("down")] * 3})
+            model = Scripted([send("#a", "down"), send("#b", "next")], otherwise="end")
+            with town(seed, model, platform, **setting) as house:
+                ask(house)
+                house.run(lambda: states(house)[:1] == ["queued"])
+                at = house.simulation.clock.now()
+                house.crash()
+                house.run(lambda: "next" in platform.texts("#b"))  # noqa: B023
+                assert "down" not in platform.texts("#a"), (seed, setting)
+                assert house.simulation.clock.now() < at + 60.0, (seed, setting)
+                house.finish()
+                assert (platform.texts("#a").count("down"), platform.texts("#b")) == (1, ["next"]), (seed, setting)
+
+
 def test_a_turn_ends_without_its_words_after_a_while(seeds: list[int]) -> None:
     """[prose 7.8] The turn's end waits at most 15 s for its own chain; the receipt then says what is known."""
     for seed in seeds:
@@ -129,6 +147,26 @@ def test_a_turn_ends_without_its_words_after_a_while(seeds: list[int]) -> None:
 
 
 # --- deadlines, late confirmations (7.8)
+
+
+@pytest.mark.parametrize(
+    ("late", "keeps", "calls", "end"),
+    [
+        (NotSent("late"), False, 1, "unknown"), (ConnectionError("late"), False, 1, "unknown"),
+        (None, False, 1, "unknown"), (NotSent("late", permanent=True), True, 2, "delivered"),
+    ],
+    ids=str,
+)
+def test_what_fails_late_changes_nothing(late: object, keeps: bool, calls: int, end: str, seeds: list[int]) -> None:
+    """[prose 11.1, 11.3] An answer past the deadline that confirms nothing is passed over: nothing is sent for it."""
+    for seed in seeds:
+        for setting in variations(SURE):
+            platform = Slow({"words": [(45.0, late)]}, keeps=keeps)
+            with town(seed, Scripted("words", otherwise="end"), platform, keeps_keys=keeps, **setting) as house:
+                ask(house)
+                house.finish()
+                assert platform.called("#a") == ["words"] * calls, (seed, setting)
+                assert states(house) == [end], (seed, setting)
 
 
 def test_a_late_confirmation_corrects_the_outbox_and_sends_nothing(seeds: list[int]) -> None:
