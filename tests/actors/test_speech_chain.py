@@ -129,6 +129,23 @@ def test_a_queued_post_is_out_of_its_chain_after_a_crash_too(seeds: list[int]) -
                 assert (platform.texts("#a").count("down"), platform.texts("#b")) == (1, ["next"]), (seed, setting)
 
 
+@pytest.mark.parametrize(("keeps", "calls", "end"), [(False, 1, "unknown"), (True, 2, "delivered")])
+def test_what_may_have_left_at_a_crash(keeps: bool, calls: int, end: str, seeds: list[int]) -> None:
+    """[prose 11.1; S9] A crash during the attempt: sent again only to a server that keeps keys, under the same key."""
+    for seed in seeds:
+        for setting in variations(SURE):
+            platform = Slow({"words": 2.0}, keeps=keeps)
+            with town(seed, Scripted("words", otherwise="end"), platform, keeps_keys=keeps, **setting) as house:
+                ask(house)
+                house.run(lambda: platform.called("#a") == ["words"])  # noqa: B023
+                assert states(house) == ["sending"], (seed, setting)
+                house.crash()
+                house.finish()
+                assert platform.called("#a") == ["words"] * calls, (seed, setting)
+                assert len({post.key for post in platform.calls}) == 1, (seed, setting)
+                assert states(house) == [end], (seed, setting)
+
+
 def test_a_turn_ends_without_its_words_after_a_while(seeds: list[int]) -> None:
     """[prose 7.8] The turn's end waits at most 15 s for its own chain; the receipt then says what is known."""
     for seed in seeds:
