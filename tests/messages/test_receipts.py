@@ -94,8 +94,9 @@ def test_the_turns_drafts_by_their_present_state() -> None:
 
 def test_what_a_call_tells_is_not_told_twice() -> None:
     """[agents 10.5] An explicit send's outcome is its call's result."""
-    posts = {0: Posted(TEA, 10, "c1"), 1: Posted(TEA, 10)}
-    said = turn_notices(TURN, posts, {0: told(0, "failed"), 1: told(1, "delivered")}, {})
+    posts = {0: Posted(LOFT, 10, "c1"), 1: Posted(TEA, 10), 2: Posted(LOFT, 10, "c2"), 3: Posted(LOFT, 10, "c3")}
+    receipts = {0: told(0, "delivered", LOFT), 1: told(1, "delivered"), 2: told(2, "queued", LOFT)}
+    said = turn_notices(TURN, posts, receipts, {})
     assert [notice.text for notice in said] == [f"[delivered] plain speech → {TEA}"]
 
 
