@@ -43,16 +43,14 @@ from ..messages.mail import (
     WakeHint,
     agent_address,
 )
-from ..messages.notices import notice_row, routing
-from ..messages.places import Place
 from ..messages.posts import Debt
-from ..messages.prose_notices import mode_changed
 from ..messages.rows import Placed, Row
 from ..messages.turns import Turn
 from ..messages.wakes import Wake, choose, joined, settle, split, trigger_of
 from ..storage import Op, Snapshot, branches, inbox, log, owing, registry, turns, wakes
 from .dispatcher import StoredActor, handles
-from .room_unit import RoomState, RoomUnit, without_cuts
+from .room_notices import announced, locus_known, mode_told, routing_row
+from .room_unit import RoomState, RoomUnit
 from .system import System
 
 _log = logging.getLogger(__name__)
@@ -212,13 +210,11 @@ class Room(StoredActor):
         with self.system.store.snapshot() as snap:
             unit.drain(snap, mail.budget, min(w.first for w in batch), self._live_voices(snap))
             number = turns.last_turn(snap, mail.agent) + 1
-            announced = registry.setting(snap, f"locus:{mail.agent}")
-            mode_known = registry.setting(snap, f"mode:{mail.agent}", "locus")
         parts = [split(w, unit.moved) for w in batch]
         taken = tuple(part for part, _ in parts if part is not None)
         unit.replace_wakes(batch, [rest for _, rest in parts if rest is not None])
         turn = self._new_turn(mail, unit, number, taken)
-        notices = [*self._tell_mode(turn, mode_known, unit), *self._announce(turn, announced, unit), *mail.notices]
+        notices = [*mode_told(self.system, turn, unit), *announced(self.system, turn, unit), *mail.notices]
         unit.ops.extend(mail.ops)
         unit.append(notices)
         turn = replace(turn, watermark=unit.end)
@@ -232,37 +228,8 @@ class Room(StoredActor):
             self.state.room, mail.agent, mail.incarnation, number, self.state.branch, mail.mode,
             self.system.clock.now(), taken, checkpoint=unit.end, watermark=unit.end, heard=unit.moved,
             locus=first_locus(mail.mode, mail.home, trigger), author=trigger.author, silent=trigger.silent,
-            system_prompt=trigger.system_prompt, cuts=max((w.cuts for w in taken), default=0),
+            system_prompt=trigger.system_prompt,
         )
-
-    def _tell_mode(self, turn: Turn, known: object, unit: RoomUnit) -> list[Row]:
-        """The one notice that the prose mode has changed since the agent was last told (prose 12)."""
-        if turn.mode == known:
-            return []
-        unit.ops.append(registry.put_setting(f"mode:{turn.agent}", turn.mode))
-        notice = mode_changed(turn.mode)
-        if notice is None:
-            return []
-        return [notice_row(f"{turn.agent}/{turn.number}/mode", notice, self.system.clock.now(), turn.agent)]
-
-    def _announce(self, turn: Turn, announced: object, unit: RoomUnit) -> list[Row]:
-        """The routing notice, only where the locus is not the one the agent knows (agents.md 5.2)."""
-        if turn.locus is None:
-            return []
-        now = str(turn.locus.at)
-        if now == announced:
-            return []
-        unit.ops.append(registry.put_setting(f"locus:{turn.agent}", now))
-        if announced is None:
-            return []
-        return [self._routing_row(turn, turn.locus, moved=False)]
-
-    def _routing_row(self, turn: Turn, locus: Place, moved: bool) -> Row:
-        with self.system.store.snapshot() as snap:
-            known = registry.channel(snap, locus.at)
-        notice = routing(locus, known.label if known else "", moved_mid_turn=moved)
-        row_id = f"{turn.agent}/{turn.number}/{turn.rounds}routing"
-        return notice_row(row_id, notice, self.system.clock.now(), turn.agent)
 
     @handles(Boundary)
     def boundary(self, mail: Boundary) -> None:
@@ -283,8 +250,8 @@ class Room(StoredActor):
         heard += unit.append(mail.notices)
         after = self._after_boundary(mail, heard, unit)
         if after.locus != turn.locus and after.locus is not None:
-            heard += unit.append([self._routing_row(after, after.locus, moved=True)])
-            unit.ops.append(registry.put_setting(f"locus:{turn.agent}", str(after.locus.at)))
+            heard += unit.append([routing_row(self.system, after, after.locus, moved=True)])
+            unit.ops.append(locus_known(turn.agent, after.locus))
         after = replace(after, watermark=unit.end)
         unit.ops.append(turns.put(after))
         progress.rounds = after.rounds
@@ -355,7 +322,7 @@ class Room(StoredActor):
             )
             if rest is not None:
                 # The rest of a taken wake and its part that had not moved are one wake again.
-                left[rest.number] = joined(left.get(rest.number), without_cuts(rest))
+                left[rest.number] = joined(left.get(rest.number), rest)
         unit.replace_wakes(mine, list(left.values()))
 
     @handles(Finish)

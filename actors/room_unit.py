@@ -133,8 +133,3 @@ class RoomUnit:
         state.end = self.end
         state.number = max(state.number, self.number)
         state.pending = self._pending
-
-
-def without_cuts(wake: Wake) -> Wake:
-    """The wake as after a completed turn, which sets the count of cut starts back (agents.md 19.15)."""
-    return replace(wake, cuts=0)

@@ -92,7 +92,8 @@ class Turn:
     of results was used. `owed`: notices for the next boundary. `events`: what moves the bounce
     streak. `stopped`: cut by a stop of the runtime, which is no crash. `watermark` / `heard`: the log position and
     inbox number that the latest request contains. `speech`: the next number of the speech chain. `attempt` counts
-    sends of the current request from 0.
+    sends of the current request from 0. `cuts`: how often a crash or a raising handler cut it short, which counts for
+    all the wakes that it took (agents.md 19.15).
     """
 
     room: str

@@ -19,7 +19,6 @@ class Wake:
     """One wake of one agent. Key: (room, number); `first == 0`: it stands for no message.
 
     `row` names the newest message it stands for, `author` who wrote that, `time` when (Unix seconds).
-    `cuts`: how many starts a crash or a raising handler cut short (19.15).
     """
 
     number: int
@@ -35,7 +34,6 @@ class Wake:
     row: str = ""
     suppress_prose: bool = False
     system_prompt: str = ""
-    cuts: int = 0
 
     def merges_with(self, other: "Wake") -> bool:
         """Whether two pending wakes are one: same agent, channel, reason, addressed."""

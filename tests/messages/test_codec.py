@@ -38,7 +38,7 @@ ROW = Row(
     {"kind": "x", "tags": ["a", "b"], "author": {"id": "1", "name": "Ann"}, "system": False, "n": None},
     12.5, 3, 9, "ann: ",
 )
-WAKE = Wake(4, "tea", "channel-message", 1.5, TEA, "t", True, "ann", 3, 7, "r1", False, "", 2)
+WAKE = Wake(4, "tea", "channel-message", 1.5, TEA, "t", True, "ann", 3, 7, "r1", True, "sys")
 ROUND = Round(1, (Text("I look"), ToolCall("c", "look", "{}", "cut")), 9, 8, (ExplicitSend("c", 2),))
 # A stored tag never changes: what was written once must be read for ever.
 RECORDS: list[tuple[str, object]] = [
