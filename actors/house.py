@@ -58,12 +58,12 @@ def check_residents(residents: Sequence[Resident], provider: Provider | None) ->
         given = type(residents).__name__
         raise InvalidSetting(f"residents must be a list or tuple of Resident, not {given}: write [Resident(...)]")
     if not residents:
-        raise InvalidSetting("open() needs at least one Resident")
+        raise InvalidSetting("open() needs at least one Resident: residents=[Resident(name, model)]")
     specs = tuple(check_resident(r, provider, ROOM, first=index == 0) for index, r in enumerate(residents))
     names = [spec.name for spec in specs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidSetting(f"two residents are named {twice!r}; names are unique")
+        raise InvalidSetting(f"two residents are named {twice!r}; give one of them another name")
     for spec in specs:
         check_tools(tuple(tool.definition for tool in spec.tools.values()))
     return specs

@@ -169,7 +169,8 @@ def check_resident(resident: Resident, provider: Provider | None, room: str, fir
     Raises InvalidSetting, naming the setting and what it should be.
     """
     if not isinstance(resident, Resident):
-        raise InvalidSetting(f"residents must be Resident values, not {type(resident).__name__}")
+        given = type(resident).__name__
+        raise InvalidSetting(f"residents must be Resident values, not {given}: write Resident(name, model)")
     name = _name(resident.name, "Resident.name")
     who = f"resident {name!r}"
     if not isinstance(resident.model, str) or not resident.model:

@@ -14,6 +14,7 @@ from ..messages.errors import StoreError, StoreInUse, StoreReadOnly
 
 LOCK_FILE = "manyminds.lock"
 DATA_FILE = "data.mdb"
+HERE = "in this process"
 OURS = frozenset({LOCK_FILE, DATA_FILE, "lock.mdb"})
 BESIDE = (".jsonl",)
 """Append-only files beside the environment survive a lost one (design, "What lasts")."""
@@ -63,7 +64,10 @@ class FolderLock:
         except OSError as exc:
             if exc.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise StoreError(f"{self.folder} cannot be locked ({exc.strerror}); use a local disk") from exc
-            raise StoreInUse(f"the store {self.folder} is open already {_owner(file)}; close it there first") from exc
+            owner = _owner(file)
+            other = "stop that process, or name another folder"
+            instead = "share that runtime, or close it" if owner == HERE else other
+            raise StoreInUse(f"the store {self.folder} is open already {owner}; {instead}") from exc
         os.ftruncate(file, 0)
         os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
 
@@ -80,7 +84,7 @@ class FolderLock:
 def _owner(file: int) -> str:
     with contextlib.suppress(OSError, ValueError):
         pid = int(os.pread(file, 32, 0))
-        return "in this process" if pid == os.getpid() else f"in process {pid}"
+        return HERE if pid == os.getpid() else f"in process {pid}"
     return "in another process"
 
 

@@ -71,7 +71,7 @@ def test_what_is_right_is_taken_as_it_is() -> None:
     ("options", "told"),
     [
         ({"residents": ADA}, r"residents must be a list or tuple of Resident, not Resident: write \[Resident"),
-        ({"residents": ["ada"]}, "residents must be Resident values, not str"),
+        ({"residents": ["ada"]}, "residents must be Resident values, not str: write Resident"),
         ({"provider": None}, "has no provider: give open"),
         ({"wake_on": "mentions"}, "wake_on must be 'addressed' or 'all'$"),
         ({"folder": 3}, "folder must be the path"),

@@ -49,7 +49,7 @@ def test_open_twice_here(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path / "store", writer=SteppedWriter())
     (tmp_path / "other-name").symlink_to(tmp_path / "store")
     for folder in ("store", "other-name"):
-        with pytest.raises(StoreInUse, match="in this process"):
+        with pytest.raises(StoreInUse, match="in this process; share that runtime, or close it"):
             open_store(tmp_path / folder)
     write(store, [("log", b"a", b"1")])
     store.close()
@@ -70,7 +70,7 @@ def test_open_in_another_process(tmp_path: Path) -> None:
     ) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == "open\n"
-        with pytest.raises(StoreInUse, match=f"in process {owner.pid}"):
+        with pytest.raises(StoreInUse, match=f"in process {owner.pid}; stop that process"):
             open_store(tmp_path)
         owner.kill()
         owner.wait()
