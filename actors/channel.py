@@ -47,6 +47,7 @@ class Channel(PostQueue):
         self.attempt = 0
         self.part = 0
         self.task: Task | None = None
+        self.out = False
         self.outcomes = 0
         self.nudged = False
         self.retry_in: float | None = None
@@ -74,15 +75,22 @@ class Channel(PostQueue):
 
     def replaced(self) -> None:
         """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""
-        out = [AttemptOut(self.attempt, self.queue[0], self.part)] if self.state == "posting" else []
+        out: list[AttemptOut] = []
+        if self.state == "recording" or (self.state == "posting" and self.out):
+            out.append(AttemptOut(self.attempt, self.queue[0], self.part, self.state == "recording"))
         self.leave(*out, *(Dropping(post) for post in self.dropping), *self.presence.unfinished())
 
     @handles(AttemptOut)
     def attempt_out(self, mail: AttemptOut) -> None:
-        """Wait for an attempt of the predecessor, so that nothing overtakes it."""
+        """Go on with an attempt of the predecessor, so that nothing overtakes it and none counts as lost."""
+        if mail.recording:
+            if self.state == "idle":
+                self.queue = [mail.post, *(post for post in self.queue if post != mail.post)]
+                self.state, self.attempt, self.part = "recording", mail.attempt, mail.part
+            return
         parts = self._parts(mail.post)
         if self.state == "idle" and self.queue[:1] == [mail.post] and parts[mail.part].state == "sending":
-            self.state, self.attempt, self.part = "posting", mail.attempt, mail.part
+            self.state, self.attempt, self.part, self.out = "posting", mail.attempt, mail.part, True
 
     # --- posts
 
@@ -166,7 +174,7 @@ class Channel(PostQueue):
         return "opened-by-reply" if part.call_id else "opened-by-delivery"
 
     def _begin(self, part: OutboxEntry) -> None:
-        self.state = "recording"
+        self.state, self.out = "recording", False
         # Unlike any number of an earlier object of this channel, whose answers may still come.
         self.attempt = self.system.stream_id()
         self.part = part.part
@@ -182,6 +190,7 @@ class Channel(PostQueue):
         """The attempt is on disk: the post may leave. If it could not be recorded, nothing is sent."""
         if self.state != "recording" or mail.attempt != self.attempt:
             return
+        self.state = "posting"  # at once: this mail comes to no successor
         if mail.error:
             _log.warning("an attempt for %s could not be recorded (%s); it waits", self.at, mail.error)
             self._wait(WRITE_AGAIN)
@@ -189,11 +198,11 @@ class Channel(PostQueue):
         post = self.queue[0]
         part = self._parts(post)[self.part]
         surface = self.surfaces.get(self.at.server)
-        self.state = "posting"
         if surface is None:
             self._settle(post, part, self._no_publisher(part))
             return
         self.task = publish(self.system, self.address, surface, part, post, mail.attempt)
+        self.out = True
 
     @handles(AttemptDeadline)
     def attempt_deadline(self, mail: AttemptDeadline) -> None:

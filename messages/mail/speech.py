@@ -81,11 +81,15 @@ class AttemptEnded:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOut:
-    """A channel's actor was replaced while this attempt was out: its answer is still to come."""
+    """A channel's actor was replaced while this attempt was under way: its answer is still to come.
+
+    `recording`: that it begins is on its way to the disk, and nothing of it has left.
+    """
 
     attempt: int
     post: PostNow
     part: int
+    recording: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,8 +233,7 @@ def test_a_raising_handler_costs_one_message(
         for settings in variations():
             caplog.clear()
             model = Scripted(otherwise=newest_text)
-            # With keys, so that a channel that is killed while it posts posts again.
-            house = SimulatedHouse(seed, [ADA], model, keeps_keys=True, **settings)
+            house = SimulatedHouse(seed, [ADA], model, **settings)
             with house, caplog.at_level(logging.ERROR):
                 messages = [house.message(f"number {n}", id=f"id{n}", to="ada") for n in range(1, 6)]
                 handed = [house.hand_in(message) for message in messages]

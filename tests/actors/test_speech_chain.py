@@ -253,6 +253,25 @@ def test_a_channel_that_is_killed_in_the_middle(seeds: list[int]) -> None:
                 assert (house.turns(), house.pending()) == ([], [])
 
 
+def test_a_channel_that_is_killed_at_any_step_of_a_post(seeds: list[int]) -> None:
+    """[design, "Every actor can be rebuilt"; prose 11.3] Its successor goes on from there: one attempt, confirmed.
+
+    Also between the record of an attempt and its leaving, and with a commit that was refused.
+    """
+    for seed in seeds:
+        for steps in range(seed % 4, 40, 4):
+            for refused in (0.0, 0.3):
+                platform = Slow({"one": 3.0})
+                with town(seed, Scripted("one"), platform, faults=Faults(commit_refused=refused)) as house:
+                    ask(house)
+                    house.run(lambda: bool(states(house)))  # noqa: B023
+                    for _ in range(steps):
+                        house.simulation.step()
+                    house.simulation.kill(channel_address(A))
+                    house.run()
+                    assert (platform.called(), states(house)) == (["one"], ["delivered"]), (seed, steps, refused)
+
+
 def test_an_answer_of_a_rebuilt_channel_settles_no_other_post(seeds: list[int]) -> None:
     """[prose 7.8] What comes late for a post, to a channel built anew since, is not taken for another's."""
     for seed in seeds:
