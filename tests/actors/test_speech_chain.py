@@ -264,7 +264,7 @@ def test_a_channel_that_is_killed_at_any_step_of_a_post(seeds: list[int]) -> Non
                 platform = Slow({"one": 3.0})
                 with town(seed, Scripted("one"), platform, faults=Faults(commit_refused=refused)) as house:
                     ask(house)
-                    house.run(lambda: bool(states(house)))  # noqa: B023
+                    house.run(lambda: bool(states(house)))
                     for _ in range(steps):
                         house.simulation.step()
                     house.simulation.kill(channel_address(A))
