@@ -149,7 +149,8 @@ def _fed(bucket: Bucket | None, stated: Limit | None, own: Limit | None, now: fl
     if stated is None:
         return bucket
     if own is not None and own.per_minute < stated.per_minute:
-        stated = Limit(own.per_minute, min(stated.left, own.per_minute), stated.full_in)
+        left = min(stated.left, own.per_minute)
+        stated = Limit(own.per_minute, left, (own.per_minute - left) / stated.per_second)
     if bucket is None:
         return Bucket(stated, now)
     bucket.feed(stated, now)

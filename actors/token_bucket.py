@@ -12,13 +12,14 @@ class Bucket:
 
     def __init__(self, limit: Limit, now: float) -> None:
         self.per_minute = limit.per_minute
+        self._per_second = limit.per_second
         self._level = float(limit.left)
         self._at = now
 
     def level(self, now: float) -> float:
         """What may be used now."""
         if now > self._at:
-            self._level = min(self.per_minute, self._level + (now - self._at) * self.per_minute / 60)
+            self._level = min(self.per_minute, self._level + (now - self._at) * self._per_second)
             self._at = now
         return self._level
 
@@ -29,7 +30,7 @@ class Bucket:
     def wait(self, cost: int, now: float) -> float:
         """Seconds until `cost` may be used; 0.0 for now."""
         missing = min(max(cost, 1), self.per_minute) - self.level(now)
-        return max(0.0, missing * 60 / self.per_minute)
+        return max(0.0, missing / self._per_second)
 
     def use(self, cost: int, now: float) -> None:
         """Take it; a negative cost gives back."""
@@ -38,5 +39,5 @@ class Bucket:
     def feed(self, limit: Limit, now: float) -> None:
         """The provider's word: its limit, and no more than what it says is left."""
         level = self.level(now)
-        self.per_minute = limit.per_minute
+        self.per_minute, self._per_second = limit.per_minute, limit.per_second
         self._level = float(min(level, limit.left))

@@ -97,6 +97,12 @@ class Limit:
     left: int
     full_in: float = 60.0
 
+    @property
+    def per_second(self) -> float:
+        """How fast it fills again: more slowly than in a minute where it is a limit of a longer time, as of a day."""
+        missing = self.per_minute - self.left
+        return missing / self.full_in if missing > 0 and self.full_in > 60.0 else self.per_minute / 60
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -16,8 +16,7 @@ from .anthropic_errors import error_record
 from .anthropic_events import Assembly
 from .anthropic_models import Transport, capabilities_of
 from .anthropic_wire import OWN_FIELDS, Body, body_of
-from .clients import Clients, key_of, load, patience
-from .failures import Secret
+from .clients import Clients, key_of, key_of_client, load, patience
 from .provider import Provider, RefusedBeforeSending
 from .rate_limits import anthropic_limits, own_limits
 
@@ -72,10 +71,7 @@ class Anthropic(Provider):
         return f"Anthropic(name={self.name!r}, transport={self._transport!r})"
 
     def _known(self, client: Any) -> Any:
-        """The client; the key that a host gave its own client is to be shown as little as any."""
-        key = getattr(client, "api_key", None)
-        if isinstance(key, str):
-            self._secret = Secret(key)
+        self._secret = key_of_client(client, self._secret)
         return client
 
     def capabilities(self, model: str) -> Capabilities:

@@ -38,6 +38,12 @@ def key_of(given: str | None, variable: str, *, needed: bool, otherwise: str = "
     return Secret(key)
 
 
+def key_of_client(client: Any, otherwise: Secret) -> Secret:
+    """The key that a host gave its own client, which is to be shown as little as any; else the adapter's own."""
+    key = getattr(client, "api_key", None)
+    return Secret(key) if isinstance(key, str) else otherwise
+
+
 def patience(sdk: Any, seconds: float) -> Any:
     """The SDK's timeout: so many seconds without a byte, and fewer for a connection, which no model thinks about."""
     return sdk.Timeout(seconds, connect=min(seconds, CONNECT))

@@ -8,10 +8,12 @@ refused before anything is sent.
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
+from ...messages.errors import InvalidSetting
 from ...messages.request import Capabilities, Done, ErrorRecord, Event, Limits, Request, RoundFailed
-from .clients import Clients, key_of, load
+from .addresses import check_address
+from .clients import Clients, key_of, key_of_client, load, patience
 from .openai_errors import error_record
 from .openai_events import Assembly
 from .openai_models import Transport, capabilities_of, reasons, transport_of
@@ -36,7 +38,8 @@ class OpenAI(Provider):
     `tokens_per_minute`: limits of the host's own.
 
     `Resident.thinking` is the API's `reasoning`. Of `Resident.extra`, `include` and `tools` (the provider's own tools)
-    are added to the runtime's, the rest are fields of the body. Raises ProviderError where the SDK or a key is missing.
+    are added to the runtime's, the rest are fields of the body. Raises ProviderError where the SDK or a key is missing,
+    InvalidSetting for a wrong option.
     """
 
     def __init__(
@@ -52,22 +55,29 @@ class OpenAI(Provider):
         tokens_per_minute: int | None = None,
         name: str = "openai",
     ) -> None:
+        if transport not in (None, *get_args(Transport)):
+            raise InvalidSetting(f"transport must be one of {', '.join(get_args(Transport))}")
         self.name = name
         self.own_limits: Limits | None = own_limits(requests_per_minute, tokens_per_minute)
         self._models = dict(models or {})
-        told = transport_of(base_url or os.environ.get("OPENAI_BASE_URL")) if client is None else "compatible"
+        address = os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url
+        check_address(address)
+        told = transport_of(address) if client is None else "compatible"
         self._transport: Transport = transport or told
         sdk = load("openai")
         self._secret = secret = key_of(
             api_key, "OPENAI_API_KEY", needed=client is None and told == "api", otherwise=LOCAL
         )
-        made = client or (
-            lambda: sdk.AsyncOpenAI(api_key=secret.reveal() or "none", base_url=base_url, timeout=timeout)
-        )
-        self._clients = Clients(lambda: made().with_options(max_retries=0))
+        wait = patience(sdk, timeout)
+        made = client or (lambda: sdk.AsyncOpenAI(api_key=secret.reveal() or "none", base_url=base_url, timeout=wait))
+        self._clients = Clients(lambda: self._known(made().with_options(max_retries=0)))
 
     def __repr__(self) -> str:
         return f"OpenAI(name={self.name!r}, transport={self._transport!r})"
+
+    def _known(self, client: Any) -> Any:
+        self._secret = key_of_client(client, self._secret)
+        return client
 
     def capabilities(self, model: str) -> Capabilities:
         """What the model can do over this transport; see `openai_models`."""
@@ -110,7 +120,9 @@ class OpenAI(Provider):
         except RefusedBeforeSending as refused:
             yield RoundFailed(refused.error)
         except Exception as exc:
-            yield RoundFailed(error_record(exc, self._secret, begun=begun, request_id=request_id))
+            answer = getattr(exc, "response", None)
+            limits = None if begun or answer is None else openai_limits(answer.headers)
+            yield RoundFailed(error_record(exc, self._secret, begun=begun, request_id=request_id), limits)
 
     async def count_tokens(self, request: Request) -> int | None:
         """The input tokens as the provider counts them, or None where it does not answer."""

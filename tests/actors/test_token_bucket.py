@@ -52,6 +52,24 @@ def test_the_providers_word() -> None:
     assert bucket.level(1.0) == 7
 
 
+@pytest.mark.parametrize(
+    ("limit", "per_second"),
+    [
+        (Limit(600, 0), 10.0), (Limit(600, 600, 0.0), 10.0), (Limit(600, 590, 1.0), 10.0), (Limit(600, 0, 60.0), 10.0),
+        (Limit(600, 0, 120.0), 5.0), (Limit(8640, 4320, 43_200.0), 0.1),
+    ],
+)
+def test_how_fast_it_fills(limit: Limit, per_second: float) -> None:
+    """A limit of a day is not full again in a minute: the time that the provider names counts."""
+    assert limit.per_second == per_second
+    bucket = Bucket(limit, 0.0)
+    before = bucket.level(0.0)
+    assert bucket.level(1.0) == min(limit.per_minute, before + per_second)
+    assert Bucket(Limit(limit.per_minute, 0, limit.full_in), 0.0).wait(1, 0.0) > 0
+    bucket.feed(Limit(600, 0), 1.0)
+    assert bucket.level(2.0) == 10.0
+
+
 def test_never_more_than_the_limit(seeds: list[int]) -> None:
     """In any stretch of time no more is let through than a full bucket and what flowed in meanwhile."""
     for seed in seeds:

@@ -5,14 +5,12 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-import openai
 import pytest
 
 from manyminds.actors.providers.openai import OpenAI
 from manyminds.actors.providers.openai_models import CHANGES
 from manyminds.actors.providers.provider import RefusedBeforeSending, refusal
 from manyminds.messages.blocks import Opaque, SystemChange, Text, Thinking, ToolCall, ToolDef, ToolResult
-from manyminds.messages.errors import InvalidSetting, ProviderError
 from manyminds.messages.request import (
     BlockEnd,
     BlockStart,
@@ -39,7 +37,7 @@ from tests.actors.providers.openai_rounds import (
 )
 from tests.responses_api import replies
 from tests.responses_api.errors import error
-from tests.responses_api.faults import StreamError, server_error
+from tests.responses_api.faults import StreamError
 from tests.responses_api.replies import Call, Reasoning, Refusal, Whole, partial_call, reply
 from tests.responses_api.server import extends
 
@@ -325,56 +323,3 @@ def test_the_key_is_shown_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
     assert KEY not in repr(ends) + repr(model) + repr(vars(model))
     assert repr(ends).count("***") == 3
     assert KEY not in caplog.text
-
-
-def test_without_a_key_nothing_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that asks for none has errors with all their words."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with serving(error(400, "no check-in"), keyed=False) as server:
-        end = asyncio.run(one_round(provider(server, api_key=None), HELLO))[-1]
-    assert isinstance(end, RoundFailed)
-    assert "no check-in" in end.error.text
-
-
-def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """[providers 2.1] Without one it says which variable to set, and that a local server needs none."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(ProviderError, match=r"set OPENAI_API_KEY .*local server may need none: give base_url"):
-        OpenAI()
-    with pytest.raises(ProviderError, match="OPENAI_API_KEY"):
-        OpenAI(base_url="https://eu.api.openai.com/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    with serving(reply("ok")) as server:
-        end = asyncio.run(one_round(OpenAI(base_url=server.base_url), HELLO))[-1]
-        assert isinstance(end, Done)
-        assert server.log.rounds()[0].headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_the_address_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OPENAI_BASE_URL counts as base_url does: no key is needed, and no change is sent."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with serving(reply("ok"), keyed=False) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        model = OpenAI()
-        assert not model.capabilities(MODEL).system_text
-        assert isinstance(asyncio.run(one_round(model, HELLO))[-1], Done)
-
-
-@pytest.mark.parametrize("wrong", [{"requests_per_minute": 0}, {"tokens_per_minute": True}])
-def test_a_wrong_setting_is_named(wrong: dict[str, Any]) -> None:
-    """A wrong option is an InvalidSetting that says what was expected."""
-    with pytest.raises(InvalidSetting, match=next(iter(wrong))):
-        OpenAI(api_key=KEY, **wrong)
-
-
-def test_a_client_of_the_hosts_own() -> None:
-    """What another maker gives is asked; it needs no key of ours, carries no change unless the host says so, and
-    retries nothing whatever its own setting.
-    """
-    with serving(reply("ok"), server_error(), reply("never")) as server:
-        model = OpenAI(client=lambda: openai.AsyncOpenAI(api_key="own", base_url=server.base_url, max_retries=5))
-        assert not model.capabilities(MODEL).system_text
-        assert isinstance(asyncio.run(one_round(model, HELLO))[-1], Done)
-        assert isinstance(asyncio.run(one_round(model, HELLO))[-1], RoundFailed)
-        assert [one.headers["authorization"] for one in server.log.rounds()] == ["Bearer own"] * 2
