@@ -9,7 +9,9 @@ from manyminds.actors.calls import GIVEN_UP
 from manyminds.actors.house import ROOM
 from manyminds.actors.providers.scripted import Scripted, call, newest_results
 from manyminds.actors.spec import Resident
-from manyminds.messages.blocks import text_of
+from manyminds.messages.blocks import Text, ToolResult, text_of
+from manyminds.messages.mail import ToolDone, agent_address
+from manyminds.messages.places import ChannelRef, Place
 from manyminds.storage import turns
 from tests.actors.simulated import SimulatedHouse
 
@@ -102,6 +104,29 @@ def test_a_stored_result_that_ends_the_turn_ends_it_after_a_crash(seeds: list[in
                 house.finish()
                 assert (len(model.requests), house.platform.texts()) == (1, []), (seed, park_rate)
                 assert (house.turns(), house.pending(), ran) == ([], [], ["slow"]), (seed, park_rate)
+
+
+def test_a_second_answer_to_a_call_changes_nothing(seeds: list[int]) -> None:
+    """[design, turn record] The first answer stands, on disk and in the request; a later one moves nothing else."""
+    for seed in seeds:
+        for park_rate in (0.0, 1 / 3):
+            ran: list[str] = []
+            model = Scripted([call("note", word="quick"), call("note", word="slow", minutes=1)], otherwise="yes")
+            resident = Resident("ada", "m", tools=[noter(ran)])
+            with SimulatedHouse(seed, [resident], model, park_rate=park_rate) as house:
+                house.insist(house.message("ada: go", to="ada"))
+                house.run(lambda: len(results_on_disk(house)) == 1 and len(ran) == 2)  # noqa: B023
+                before = results_on_disk(house)
+                again = ToolResult(next(iter(before)), (Text("something else"),), True)
+                opened = Place(ChannelRef("town", "#b"))
+                house.simulation.tell(agent_address("ada"), ToolDone(1, 1, again.call_id, again, True, opened))
+                house.run(lambda: bool(house.traced("tool:result_dropped")))
+                house.simulation.settle()
+                assert results_on_disk(house) == before, (seed, park_rate)
+                house.settle()
+                told = [(text_of(result.content), result.is_error) for result in newest_results(model.requests[1])]
+                assert told == [("noted quick", False), ("noted slow", False)], (seed, park_rate)
+                assert [post.channel for post in house.platform.posts] == ["#a"], (seed, park_rate)
 
 
 def results_on_disk(house: SimulatedHouse) -> dict[str, Any]:

@@ -170,6 +170,22 @@ def test_a_cooldown_and_a_limit(gates: Iterator[Gate]) -> None:
         assert gate.admitted() == [(0.0, 1), (25.0, 2), (25.0, 3), (30.0, 4)]
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "second", "until"), [(60.0, 0.0, 5.0, 60.0), (60.0, 10.0, 5.0, 60.0), (5.0, 0.0, 60.0, 60.0),
+                                            (20.0, 15.0, 10.0, 25.0)],
+)
+def test_of_two_cooldowns_the_one_that_ends_later_counts(
+    gates: Iterator[Gate], first: float, later: float, second: float, until: float
+) -> None:
+    """[agents 6.1] A shorter cooldown that comes `later` seconds after cuts no longer one, and its end lets nobody in."""
+    for gate in gates:
+        gate.tell(Cooldown(first, STATED))
+        gate.sim.advance(later)
+        gate.tell(Cooldown(second, STATED))
+        gate.ask(1)
+        assert gate.admitted() == [(until, 1)]
+
+
 def test_a_newer_question_takes_the_place_of_the_older(gates: Iterator[Gate]) -> None:
     """[agents 6.1] One agent waits once, where it stood; the older question is not answered any more."""
     for gate in gates:
