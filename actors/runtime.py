@@ -289,7 +289,9 @@ class Runtime:
     ) -> Callable[[F], F]:
         """Decorator: this function posts to `server`, plain or async.
 
-        It takes a Post and returns the message id, or Delivered, NotSent or Unknown; NotSent may be raised.
+        It takes a Post and returns the message id, or Delivered, NotSent or Unknown; NotSent may be raised. Anything
+        else, None and an empty id included, leaves unknown whether it was posted; where the platform gives no ids,
+        return Delivered(post.key).
         `keeps_keys`: the server answers a repeated `post.key` with its first post, so retrying is safe. `retry`: what
         was not sent waits and is tried again; without it the author is told at once. `limit` in `unit`: longer texts
         are split. Callbacks, plain or async: typing(server, channel, thread, on, author),

@@ -23,10 +23,10 @@ _WAIT = wait_exponential(multiplier=FIRST_WAIT, exp_base=2, max=LONGEST_WAIT)
 
 
 def read_answer(value: Any) -> Outcome:
-    """The outcome of what a publisher returned; a bare str or int is a delivered id."""
+    """The outcome of what a publisher returned; a bare str or int is a delivered id, an empty str is no receipt."""
     if isinstance(value, (Delivered, NotSent, Unknown)):
         return value
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or value == "":
         return Unknown(f"the publisher returned {value!r}")
     if isinstance(value, (str, int)):
         return Delivered(str(value))

@@ -177,7 +177,7 @@ def test_a_cooldown_and_a_limit(gates: Iterator[Gate]) -> None:
 def test_of_two_cooldowns_the_one_that_ends_later_counts(
     gates: Iterator[Gate], first: float, later: float, second: float, until: float
 ) -> None:
-    """[agents 6.1] A shorter cooldown that comes `later` seconds after cuts no longer one, and its end lets nobody in."""
+    """[agents 6.1] A shorter cooldown that comes `later` cuts no longer one, and its end lets nobody in."""
     for gate in gates:
         gate.tell(Cooldown(first, STATED))
         gate.sim.advance(later)

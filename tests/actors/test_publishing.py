@@ -121,12 +121,13 @@ def test_any_other_exception_is_unknown(error: Exception, caplog: pytest.LogCapt
     assert len(caplog.records) == 2
 
 
-def test_the_first_none_says_what_to_return(caplog: pytest.LogCaptureFixture) -> None:
-    """[issue: publisher] None is unknown; the first one of a server logs what to return, and only the first."""
+@pytest.mark.parametrize(("value", "town"), [(None, "none-town"), ("", "empty-town")])
+def test_the_first_none_says_what_to_return(value: object, town: str, caplog: pytest.LogCaptureFixture) -> None:
+    """[issue: publisher] None and an empty id are unknown; a server's first logs what to return, and only the first."""
     caplog.set_level(logging.WARNING, logger="manyminds.actors.publishing")
-    for function in (*giving(None), *giving(None)):
-        assert isinstance(answer(function, server="none-town"), Unknown)
-    said = [record.getMessage() for record in caplog.records if "none-town" in record.getMessage()]
+    for function in (*giving(value), *giving(value)):
+        assert isinstance(answer(function, server=town), Unknown)
+    said = [record.getMessage() for record in caplog.records if town in record.getMessage()]
     assert len(said) == 1
     assert all(word in said[0] for word in ("str or int", "Delivered(id)", "NotSent(reason)", "Unknown(reason)"))
 

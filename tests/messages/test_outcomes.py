@@ -52,9 +52,9 @@ def test_not_sent_may_be_returned() -> None:
     assert read_error(told) is told
 
 
-@pytest.mark.parametrize("answer", [None, True, False, 1.5, b"m1", {"id": "m1"}, ["m1"], object()])
+@pytest.mark.parametrize("answer", [None, True, False, 1.5, "", Sentence(), b"m1", {"id": "m1"}, ["m1"], object()])
 def test_answers_that_say_nothing(answer: Any) -> None:
-    """[prose 11.1; agents 10.7] No explicit positive receipt: unknown, never delivered and never failed."""
+    """[prose 11.1; agents 10.7] No explicit positive receipt, or an empty id: unknown, never delivered or failed."""
     assert isinstance(read_answer(answer), Unknown)
 
 
