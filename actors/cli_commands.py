@@ -3,6 +3,7 @@
 Imported by `cli` only, once click is known to be there.
 """
 
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -84,7 +85,8 @@ def chat(folder: Path | None, residents: tuple[str, ...], provider: str, model: 
     from .hosts.terminal import Terminal
 
     living, answers = _who(residents, provider, model, base_url, script, system)
-    terminal = Terminal(living, answers, name, printer(plain))
+    screen = sys.stdout if sys.stdout.isatty() and not plain else None
+    terminal = Terminal(living, answers, name, printer(plain), screen=screen)
     terminal.run(_folder(folder, "chat"))
 
 

@@ -2,7 +2,8 @@
 
 The first connection that is up in a channel listens there, and goes on until it drops; then the next one
 takes over. Lines of any of our nicks are echoes. A resident's words leave by its own connection. Runs on the host's
-event loop; needs the extra `irc`. Channels are named as on IRC; a talk with one person is `resident/nick`.
+event loop; needs the extra `irc`. What is being written is not shown: a line that was said cannot be taken back.
+Channels are named as on IRC; a talk with one person is `resident/nick`.
 """
 
 import asyncio

@@ -2,11 +2,13 @@
 
 Runs on the thread that calls `run`, which reads a line, hands it in and waits until everybody has come to rest
 before it reads the next; what residents say is printed as it is posted. Ctrl-C while they are busy cancels their
-turns. How it looks is the caller's: it is given a function that prints.
+turns. How it looks is the caller's: it is given a function that prints, and a screen where what is being written may
+be shown and taken back.
 """
 
 import functools
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +22,7 @@ from ..providers.provider import Provider
 from ..runtime import Runtime
 from ..spec import Resident
 from ..traces import Subscription, Trace
+from .terminal_preview import Preview
 
 SERVER = "terminal"
 CHANNEL = "terminal"
@@ -30,17 +33,24 @@ Show = Callable[[str, str, str], None]
 
 
 class Terminal:
-    """A chat in a terminal. `show` prints (channel, who, words); `source` is where the person's lines come from."""
+    """A chat in a terminal. `show` prints (channel, who, words); `source` is where the person's lines come from.
+
+    `screen`: where one line shows what is being written, until it is posted; None where nothing can be taken back.
+    """
 
     def __init__(
-        self, residents: Sequence[Resident], provider: Provider, name: str, show: Show, source: TextIO | None = None
+        self, residents: Sequence[Resident], provider: Provider, name: str, show: Show, source: TextIO | None = None,
+        screen: TextIO | None = None,
     ) -> None:
         self._residents = list(residents)
         self._provider = provider
         self._name = name
-        self._show = show
+        self._shown = show
         self._source = source or sys.stdin
         self._printing = threading.Lock()
+        self._preview: Preview | None = None
+        if screen is not None:
+            self._preview = Preview(screen, lambda: shutil.get_terminal_size().columns, self._printing)
         self._commands: dict[str, Callable[[Runtime], None]] = {
             "/help": self._help, "/health": self._health, "/cancel": self._cancel,
         }
@@ -49,7 +59,11 @@ class Terminal:
         """Open the room in `folder` and chat until the lines end or `/quit`."""
         with Runtime.open(folder, residents=self._residents, provider=self._provider) as runtime:
             traces = runtime.subscribe()
-            runtime.publisher(SERVER)(functools.partial(self._post, traces))
+            seen = self._preview
+            register = runtime.publisher(SERVER) if seen is None else runtime.publisher(
+                SERVER, typing=seen.typing, chunk=seen.chunk, complete=seen.complete
+            )
+            register(functools.partial(self._post, traces))
             self._remark(f"{', '.join(r.name for r in self._residents)} in this room. {HELP}")
             self._until_quiet(runtime, traces)
             for line in self._lines():
@@ -88,6 +102,12 @@ class Terminal:
         except QueueFull as full:
             self._remark(f"not taken: {full}")
 
+    def _show(self, channel: str, who: str, words: str) -> None:
+        """Print a line, where the preview was. The lock is held, or nothing is being written."""
+        if self._preview is not None:
+            self._preview.erase()
+        self._shown(channel, who, words)
+
     def _post(self, traces: Subscription, post: Post) -> Delivered:
         """Print a post, after what led to it. Runs on the runtime's pool."""
         with self._printing:
@@ -99,6 +119,16 @@ class Terminal:
 
     def _until_quiet(self, runtime: Runtime, traces: Subscription) -> None:
         """Wait until no turn is alive and nothing is being posted, or until Ctrl-C finds nothing to cancel."""
+        if self._preview is None:
+            self._wait(runtime, traces)
+            return
+        self._preview.open()
+        try:
+            self._wait(runtime, traces)
+        finally:
+            self._preview.close()
+
+    def _wait(self, runtime: Runtime, traces: Subscription) -> None:
         look = threading.Event()
         rested = 0
         while rested < 2:

@@ -7,6 +7,7 @@ import pytest
 
 from manyminds import Resident, Scripted
 from manyminds.actors.hosts.terminal import Terminal
+from manyminds.actors.hosts.terminal_preview import ERASE, preview_line
 from manyminds.actors.providers.scripted import call, fail, newest_results, newest_text, say
 
 pytestmark = pytest.mark.pool
@@ -77,3 +78,38 @@ def test_an_interrupt_while_they_are_busy_cancels(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Terminal, "_at_rest", once)
     model = Scripted(say("never", hangs=True, after=1), "again")
     assert chat(model, "first\nsecond\n", "ada") == [("", "[ada's turn was cancelled]"), ("ada", "again")]
+
+
+def test_what_is_being_written_is_shown_and_taken_back() -> None:
+    """[prose 6.5, 10] On a screen one line shows who writes and what, and is erased before the post is printed."""
+    screen = io.StringIO()
+    shown: list[tuple[str, str]] = []
+
+    def show(channel: str, who: str, words: str) -> None:
+        """Print into the same screen."""
+        shown.append((who, words))
+        screen.write(f"{who}: {words}\n")
+
+    model = Scripted(say("Good morning", delay=0.3))
+    Terminal([Resident("ada", "m")], model, "mira", show, io.StringIO("hello\n"), screen).run(None)
+    assert shown[1:] == [("ada", "Good morning")]
+    drawn = screen.getvalue().split("\n")[1].split(ERASE)
+    assert len(drawn) > 1, "nothing was shown before the post"
+    assert drawn[-1] == "ada: Good morning"
+    for line in filter(None, drawn[:-1]):
+        assert line == "ada is writing" or "Good morning".startswith(line.removeprefix("ada: ").removeprefix("...: "))
+    assert screen.getvalue().split("\n")[2:] == [""], "something was left on the screen"
+
+
+@pytest.mark.parametrize(
+    ("writers", "texts", "columns", "line"),
+    [
+        ([], [], 40, ""), (["ada"], [], 40, "ada is writing"), (["ada", "bert"], [], 40, "ada, bert are writing"),
+        (["ada"], ["first", "second\nline"], 40, "ada: second line"), (["ada"], ["0123456789"], 10, "ada: 6789"),
+        (["ada"], ["\x1b[2Jred\u202e"], 40, "ada: [2Jred"), (["ada"], ["日本語です"], 12, "ada: 語です"),
+        (["somebody"], ["x"], 6, "ebody"), ([], ["late"], 40, "...: late"),
+    ],
+)  # fmt: skip
+def test_the_line(writers: list[str], texts: list[str], columns: int, line: str) -> None:
+    """Never as wide as the screen, so that it does not wrap; nothing in it moves the cursor."""
+    assert preview_line(writers, texts, columns) == line
