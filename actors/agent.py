@@ -109,11 +109,13 @@ class Agent(TurnMail):
         return super().busy() or bool(self.token) or self.run is not None or self.stopping is not None or unwritten
 
     def replaced(self) -> None:
-        """Another object takes over: stop what this one started."""
+        """Another object takes over: stop what this one started. It begins no turn either, and answers the stop."""
         self.stale.over()
         self.desk.gate_pass.give_back()
         if self.run is not None:
             self.run.abandon()
+        if self.stopping is not None:
+            self.leave(self.stopping)
 
     def _resume(self, turn: Turn) -> None:
         self.token = "turn"

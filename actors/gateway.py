@@ -6,6 +6,7 @@ a post waits only for earlier ones, one turn never waits for another's chain, an
 (design).
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -168,9 +169,19 @@ class Gateway(StoredActor):
 
     @handles(AskState)
     def ask_state(self, mail: AskState) -> None:
-        """Say how many posts wait, by agent."""
-        state = {agent: len(chain) for agent, chain in self.links.items()}
+        """Say by agent how many posts are on their way, and how many wait for their channel."""
+        out = {(agent, link.turn, link.number) for agent, chain in self.links.items() for link in chain}
+        queued: set[tuple[str, int, int]] = set()
+        with self.system.store.snapshot() as snap:
+            for post in waiting_posts(snap):
+                first = post.parts[0]
+                (out if post.is_being_sent else queued).add((first.agent, first.turn, first.number))
+        state = {"posts": _by_agent(out), "waiting": _by_agent(queued - out)}
         self.system.tell(mail.reply.address, Answer(state, mail.reply.key))
+
+
+def _by_agent(posts: Iterable[tuple[str, int, int]]) -> dict[str, int]:
+    return dict(Counter(agent for agent, _, _ in posts))
 
 
 def _links(entries: Iterable[OutboxEntry]) -> list[tuple[str, Link]]:

@@ -58,12 +58,14 @@ class Health:
     """What a runtime is doing: each agent's state, what waits, and the counts of its system.
 
     `inbox`: messages and bytes that wait, wakes that are pending, and messages that a full inbox refused. `posts`: how
-    many wait, by agent. `in_flight`: messages on their way to the disk.
+    many are on their way, by agent; `stop()` waits for them. `posts_waiting`: how many wait for their channel and are
+    tried again by themselves, by agent; a stop leaves them on disk. `in_flight`: messages on their way to the disk.
     """
 
     agents: dict[str, dict[str, Any]]
     inbox: dict[str, int]
     posts: dict[str, int]
+    posts_waiting: dict[str, int]
     in_flight: int
     dropped_traces: int
     system: Statistics
@@ -196,8 +198,10 @@ class Opened:
         """The health from the states that were asked for."""
         agents = {name: states[f"agent:{name}"] for name in self.house.specs}
         dropped = sum(subscription.dropped for subscription in self.subscriptions)
-        in_flight = states["directory"]["in_flight"]
-        return Health(agents, states["room"], states["gateway"], in_flight, dropped, self.system.statistics())
+        gateway, in_flight = states["gateway"], states["directory"]["in_flight"]
+        return Health(
+            agents, states["room"], gateway["posts"], gateway["waiting"], in_flight, dropped, self.system.statistics()
+        )
 
     def close(self) -> None:
         """Close pool and store."""

@@ -45,7 +45,7 @@ class Stopper(Actor):
         if self.mail is None or mail.key == "intake":
             return
         if mail.key == "posts":
-            if mail.value and not self.over:
+            if mail.value["posts"]:
                 self.system.after(LOOK_EVERY, self.address, StopStep(over=False))
             else:
                 self._done()

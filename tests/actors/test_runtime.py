@@ -14,6 +14,7 @@ from manyminds.actors.spec import Resident
 from manyminds.messages.blocks import Image
 from manyminds.messages.errors import InvalidMessage, InvalidSetting, NotRouted, QueueFull, RuntimeClosed
 from manyminds.messages.incoming import Accepted, Author, Incoming
+from manyminds.messages.posts import NotSent, Post
 from tests.actors.on_threads import ADA, LONG, at_once, dump, message, runtime, store_of, texts, texts_in
 
 pytestmark = pytest.mark.pool
@@ -248,7 +249,7 @@ def test_health() -> None:
         idle = opened.health()
         assert {name: state["state"] for name, state in idle.agents.items()} == {"ada": "idle", "bob": "idle"}
         assert idle.inbox == {"waiting": 0, "bytes": 0, "wakes": 0, "refused": 0}
-        assert (idle.in_flight, idle.dropped_traces, idle.posts) == (0, 0, {})
+        assert (idle.in_flight, idle.dropped_traces, idle.posts, idle.posts_waiting) == (0, 0, {}, {})
         traces = opened.subscribe()
         opened.receive(message("ada: go", to="ada"))
         next(trace for trace in traces if trace.name == "inference:started")
@@ -261,6 +262,26 @@ def test_health() -> None:
         assert busy.inbox["bytes"] > len("ada: and this")
         assert busy.system.actors >= 4
         assert opened.cancel("ada")
+
+
+def test_health_tells_posts_on_their_way_from_posts_that_wait() -> None:
+    """[the host's API] `posts` are out, `posts_waiting` wait for their channel; no post is counted in both."""
+    entered, go_on = threading.Event(), threading.Event()
+
+    def down(post: Post) -> str:
+        entered.set()
+        assert go_on.wait(LONG)
+        raise NotSent("the line is down")
+
+    with runtime(Scripted("yes", otherwise=call("skip_reply"))) as (opened, _):
+        opened.publisher("city")(down)
+        opened.receive(message("ada: go", server="city", to="ada"))
+        assert entered.wait(LONG)
+        out = opened.health()
+        assert (out.posts, out.posts_waiting) == ({"ada": 1}, {})
+        go_on.set()
+        queued = next(health for health in iter(opened.health, None) if health.posts != {"ada": 1})
+        assert (queued.posts, queued.posts_waiting) == ({}, {"ada": 1})
 
 
 def test_subscribe() -> None:
