@@ -7,6 +7,7 @@ here, later ones queue behind it. Publishers run on a pool or on an event loop, 
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..messages.address import Address
 from ..messages.mail import (
@@ -17,13 +18,16 @@ from ..messages.mail import (
     AttemptEnded,
     AttemptOut,
     AttemptStored,
+    CorrectAgain,
     Dropping,
+    OutcomeOut,
     OutcomeStored,
     PostEnded,
     PostNow,
     Rerelease,
     StillBehind,
     TryAgain,
+    WriteAgain,
 )
 from ..messages.outcomes import after_attempt, backoff, begin_attempt, rest_after, waits
 from ..messages.posts import Delivered, NotSent, OutboxEntry, Outcome, Unknown
@@ -33,7 +37,7 @@ from .dispatcher import handles
 from .post_queue import RESTING, WRITE_AGAIN, PostQueue, puts
 from .posted import debt_of, owed_by, post_state
 from .publishing import publish
-from .system import System, Task
+from .system import Mail, System, Task
 
 _log = logging.getLogger(__name__)
 PRUNE_EVERY = 100
@@ -51,6 +55,7 @@ class Channel(PostQueue):
         self.outcomes = 0
         self.nudged = False
         self.retry_in: float | None = None
+        self.outcome: Outcome | None = None
 
     # --- life
 
@@ -75,10 +80,13 @@ class Channel(PostQueue):
 
     def replaced(self) -> None:
         """Another object takes over: it waits for the attempt that is out, and answers who waits for a decision."""
-        out: list[AttemptOut] = []
+        out: list[Mail] = []
         if self.state == "recording" or (self.state == "posting" and self.out):
             out.append(AttemptOut(self.attempt, self.queue[0], self.part, self.state == "recording"))
-        self.leave(*out, *(Dropping(post) for post in self.dropping), *self.presence.unfinished())
+        elif self.state == "writing" and self.outcome is not None:
+            out.append(OutcomeOut(self.queue[0], self.part, self.outcome))
+        dropping = (Dropping(post) for post in self.dropping)
+        self.leave(*self.confirmed.values(), *out, *dropping, *self.presence.unfinished())
 
     @handles(AttemptOut)
     def attempt_out(self, mail: AttemptOut) -> None:
@@ -91,6 +99,15 @@ class Channel(PostQueue):
         parts = self._parts(mail.post)
         if self.state == "idle" and self.queue[:1] == [mail.post] and parts[mail.part].state == "sending":
             self.state, self.attempt, self.part, self.out = "posting", mail.attempt, mail.part, True
+
+    @handles(OutcomeOut)
+    def outcome_out(self, mail: OutcomeOut) -> None:
+        """Write what the predecessor knew, where its own unit has not done so: never less than it had heard."""
+        if self.state != "idle" or self.queue[:1] != [mail.post]:
+            return
+        part = self._parts(mail.post)[mail.part]
+        if part.state == "sending":
+            self._settle(mail.post, part, mail.outcome)
 
     # --- posts
 
@@ -138,8 +155,12 @@ class Channel(PostQueue):
         post = self.queue[0]
         part = next((p for p in self._parts(post) if not p.ended), None)
         if part is None:
-            self.queue.pop(0)
+            gone = self.queue.pop(0)
+            self.confirmed = {key: late for key, late in self.confirmed.items() if key[0] != gone}
             self._advance()
+            return
+        if (sure := self._sure(post, part)) is not None:
+            self._settle(post, part, sure)
             return
         surface = self.surfaces.get(self.at.server)
         if part.state == "sending" and surface is None:
@@ -150,6 +171,13 @@ class Channel(PostQueue):
             self._settle(post, part, self._no_publisher(part))
         else:
             self._open_or_begin(post, part)
+
+    def _sure(self, post: PostNow, part: OutboxEntry) -> Delivered | None:
+        """A confirmation that is known, whether or not the store holds it yet."""
+        late = self.confirmed.get((post, part.part))
+        if late is not None and isinstance(late.outcome, Delivered):
+            return late.outcome
+        return Delivered(part.message_id) if part.state == "delivered" else None
 
     def _no_publisher(self, part: OutboxEntry) -> NotSent:
         """Nothing can leave. Said in the log where it is no start that is still under way: a name was mistyped."""
@@ -198,8 +226,9 @@ class Channel(PostQueue):
         post = self.queue[0]
         part = self._parts(post)[self.part]
         surface = self.surfaces.get(self.at.server)
-        if surface is None:
-            self._settle(post, part, self._no_publisher(part))
+        sure = self._sure(post, part)
+        if sure is not None or surface is None:
+            self._settle(post, part, sure or self._no_publisher(part))
             return
         self.task = publish(self.system, self.address, surface, part, post, mail.attempt)
         self.out = True
@@ -228,6 +257,8 @@ class Channel(PostQueue):
         """A late confirmation corrects outbox and receipt, and sends nothing (design); nothing else late matters."""
         if part.state == "delivered" or not isinstance(mail.outcome, Delivered):
             return
+        if mail.post in self.queue:
+            self.confirmed[mail.post, mail.part] = replace(mail, late=True)
         corrected = after_attempt(part, mail.outcome, True, self.system.clock.now())
         before = self._parts(mail.post)
         parts = [corrected if p.part == corrected.part else p for p in before]
@@ -238,17 +269,23 @@ class Channel(PostQueue):
             debts = owed_by(before, parts)
             ops = (*ops, owing.delete(debt_of(part.agent, receipt)), *(owing.put(debt) for debt in debts))
         self._trace(part, corrected)
-        self._write(ops, (*self._told(mail.post, parts), (self.address, TryAgain("a late confirmation"))))
+        me, again = self.address, CorrectAgain(replace(mail, late=True))
+        letters = (*self._told(mail.post, parts), (me, TryAgain("a late confirmation")))
+        self.system.commit(ops, letters, lambda _: ((me, again),))
+
+    @handles(CorrectAgain)
+    def correct_again(self, mail: CorrectAgain) -> None:
+        """A confirmation that the store refused is looked at again: by then it may be known otherwise."""
+        self.system.after(WRITE_AGAIN, self.address, mail.ended)
 
     # --- outcomes
 
-    def _settle(self, post: PostNow, part: OutboxEntry, outcome: Outcome) -> None:
-        if part.state == "delivered":
-            outcome = Delivered(part.message_id)  # an earlier attempt was confirmed while this one was out
+    def _settle(self, post: PostNow, part: OutboxEntry, outcome: Outcome, tries: int = 0) -> None:
+        outcome = self._sure(post, part) or outcome  # an earlier attempt may be confirmed while this one is out
         surface = self.surfaces.get(self.at.server)
         keeps = surface is not None and surface.keeps_keys
         retries = surface is None or surface.retries
-        self.task = None
+        self.task, self.part, self.outcome = None, part.part, outcome
         ended = after_attempt(part, outcome, keeps, self.system.clock.now(), retries=retries)
         parts = self._parts(post)
         changed = [ended, *rest_after(parts, ended)]
@@ -258,9 +295,26 @@ class Channel(PostQueue):
         self.attempt = self.system.stream_id()
         self.retry_in = backoff(ended) if ended.state == "queued" else None
         ops = (*puts(changed), *(owing.put(debt) for debt in owed_by(parts, whole)))
-        self._trace(part, ended)
+        if not tries:
+            self._trace(part, ended)
         news = self._told(post, whole) if part.state != "queued" or ended.state != "queued" else ()
-        self._write(ops, (*news, (self.address, OutcomeStored(self.attempt))))
+        me, again = self.address, WriteAgain(self.attempt, tries + 1)
+        self.system.commit(ops, (*news, (me, OutcomeStored(self.attempt))), lambda _: ((me, again),))
+
+    @handles(WriteAgain)
+    def write_again(self, mail: WriteAgain) -> None:
+        """The store refused an outcome: it has happened, so it is decided and written again until it stands.
+
+        Only by who still has it in hand, and from what the store holds by then: an older state never covers a newer.
+        """
+        if self.state != "writing" or mail.attempt != self.attempt or self.outcome is None:
+            return
+        if mail.tries % 2:
+            wait = min(WRITE_AGAIN * mail.tries, 30.0)
+            self.system.after(wait, self.address, WriteAgain(mail.attempt, mail.tries + 1))
+            return
+        post = self.queue[0]
+        self._settle(post, self._parts(post)[self.part], self.outcome, mail.tries)
 
     def _trace(self, before: OutboxEntry, after: OutboxEntry) -> None:
         fields = {
@@ -278,7 +332,7 @@ class Channel(PostQueue):
         """An outcome is on disk: go on with the next part or post, or wait where this one waits."""
         if self.state != "writing" or mail.attempt != self.attempt:
             return
-        self.state = "idle"
+        self.state, self.outcome = "idle", None
         self._prune()
         nudged, self.nudged = self.nudged, False
         if self.retry_in is not None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..messages.address import Address
 from ..messages.mail import (
     GATEWAY,
+    AttemptEnded,
     Drop,
     Dropped,
     Dropping,
@@ -19,7 +20,6 @@ from ..messages.mail import (
     PostNow,
     Receipt,
     TryAgain,
-    WriteAgain,
 )
 from ..messages.outcomes import given_up
 from ..messages.posts import OutboxEntry
@@ -41,6 +41,8 @@ class PostQueue(Doorkeeper):
         super().__init__(system, address, surfaces)
         self.queue: list[PostNow] = []
         self.dropping: set[PostNow] = set()
+        # Late confirmations by (post, part), until the post has left: the store may not hold them yet.
+        self.confirmed: dict[tuple[PostNow, int], AttemptEnded] = {}
         self.state = "idle"
         self.timer: Timer | None = None
 
@@ -51,20 +53,6 @@ class PostQueue(Doorkeeper):
     def _told(self, post: PostNow, parts: Sequence[OutboxEntry]) -> Letters:
         receipt: Receipt | None = post_state(parts)
         return () if receipt is None else ((GATEWAY, PostEnded(post.agent, receipt)),)
-
-    def _write(self, ops: Sequence[Op], letters: Letters, tries: int = 0) -> None:
-        again = WriteAgain(tuple(ops), letters, tries + 1)
-        me = self.address
-        self.system.commit(tuple(ops), letters, lambda _: ((me, again),))
-
-    @handles(WriteAgain)
-    def write_again(self, mail: WriteAgain) -> None:
-        """The store refused an outcome: it has happened, so it is written again until it stands."""
-        if mail.tries % 2:
-            later = WriteAgain(mail.ops, mail.letters, mail.tries + 1)
-            self.system.after(min(WRITE_AGAIN * mail.tries, 30.0), self.address, later)
-        else:
-            self._write(mail.ops, mail.letters, mail.tries)
 
     # --- what waits and is not to be posted any more
 
@@ -93,7 +81,9 @@ class PostQueue(Doorkeeper):
         receipt = post_state(parts)
         if any(part.state == "sending" for part in parts):
             return "it is being sent just now"
-        if post in self.dropping or receipt is None or receipt.state != "queued":
+        if post in self.dropping or any(late == post for late, _ in self.confirmed):
+            return "it does not wait any more"
+        if receipt is None or receipt.state != "queued":
             return "it does not wait any more"
         return "it is being sent just now" if post in self.queue[:1] and self.state not in RESTING else ""
 

@@ -47,7 +47,7 @@ def owed_by(before: Sequence[OutboxEntry], after: Sequence[OutboxEntry]) -> list
     somebody was told otherwise, or a draft's words were in it.
     """
     told, was = post_state(after), post_state(before)
-    if told is None:
+    if told is None or told == was:
         return []
     debt = debt_of(after[0].agent, told)
     if told.state == "queued":

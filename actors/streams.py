@@ -54,6 +54,7 @@ class RoundStream:
 
     async def _iterate(self) -> Done | RoundFailed:
         events = self._provider.stream(self.request).__aiter__()
+        close = getattr(events, "aclose", None)
         try:
             while True:
                 try:
@@ -66,8 +67,11 @@ class RoundStream:
                 if self._system.fault("stream_cut"):
                     return _failed("network", "the connection was cut", True)
                 self._buffer.put(event)
+        except GeneratorExit:
+            # The loop is gone, and this coroutine with it: the provider is inside its step, and nothing can be awaited.
+            close = None
+            raise
         finally:
-            close = getattr(events, "aclose", None)
             if close is not None:
                 await close()
 

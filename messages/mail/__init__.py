@@ -79,12 +79,14 @@ from .speech import AttemptOut as AttemptOut
 from .speech import AttemptStored as AttemptStored
 from .speech import Chunk as Chunk
 from .speech import Complete as Complete
+from .speech import CorrectAgain as CorrectAgain
 from .speech import Decide as Decide
 from .speech import Decided as Decided
 from .speech import DecisionStored as DecisionStored
 from .speech import Drop as Drop
 from .speech import Dropping as Dropping
 from .speech import DropStored as DropStored
+from .speech import OutcomeOut as OutcomeOut
 from .speech import OutcomeStored as OutcomeStored
 from .speech import PostEnded as PostEnded
 from .speech import PostNow as PostNow

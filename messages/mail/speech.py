@@ -7,7 +7,7 @@ from ..address import ReplyTo
 from ..places import ChannelRef
 from ..posts import Outcome
 from ..registry import ChannelRecord, Desired
-from .addresses import TO_GATEWAY, Letters, Ops
+from .addresses import TO_GATEWAY
 from .agent import Receipt
 
 
@@ -93,6 +93,15 @@ class AttemptOut:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeOut:
+    """A channel's actor was replaced while this outcome was being written: who takes over writes it."""
+
+    post: PostNow
+    part: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptDeadline:
     """The time of an asynchronous attempt is over."""
 
@@ -108,11 +117,17 @@ class OutcomeStored:
 
 @dataclass(frozen=True, slots=True)
 class WriteAgain:
-    """A unit that the store refused is to be written again."""
+    """The store refused the outcome of this attempt: it is decided anew from what the store holds, and written."""
 
-    ops: Ops
-    letters: Letters
+    attempt: int
     tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectAgain:
+    """The store refused a late confirmation: it is looked at again in a while."""
+
+    ended: AttemptEnded
 
 
 @dataclass(frozen=True, slots=True)
